@@ -1,0 +1,94 @@
+"""Errors by consequence: what a caller must do, not where they came from.
+
+    FixpointError
+    ├── UserError             the user's input is wrong: thing, rule and mend are in the text
+    ├── ActionError           an action did not come to its end; it is recorded in the step
+    │   ├── RetryableError    another attempt may succeed, not before `retry_after_seconds`
+    │   └── PermanentError    no attempt will succeed until something outside changes
+    ├── SourceNotReadyError   a source cannot be searched now; tasks that need it wait
+    ├── StoreError            the store did not do what was asked
+    │   ├── NotFoundError     the object is not there (any more)
+    │   ├── ConflictError     someone else wrote in between: drop everything, gather again
+    │   ├── AlreadyExistsError  the name is taken: read it, adopt it or refuse it
+    │   ├── RefusedError      the request breaks a rule or a right: retrying cannot help
+    │   └── UnavailableError  no answer, or a try-again one; a write may have happened
+    └── JournalError          the journal does not fold: terminal, nothing is rewritten
+"""
+
+from __future__ import annotations
+
+from controller.api.reasons import ReadyReason
+
+
+class FixpointError(Exception):
+    """The root of every error that this package raises on purpose."""
+
+
+class UserError(FixpointError):
+    """The user's input is wrong; the text names the thing, the rule and the mend."""
+
+
+class ActionError(FixpointError):
+    """An action did not come to its end. `error_class` is one CamelCase word."""
+
+    def __init__(self, error_class: str, message: str) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+
+
+class RetryableError(ActionError):
+    """Another attempt may succeed, not before `retry_after_seconds` (None: default back-off)."""
+
+    def __init__(
+        self, error_class: str, message: str, retry_after_seconds: float | None = None
+    ) -> None:
+        super().__init__(error_class, message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class PermanentError(ActionError):
+    """No attempt will succeed until something outside changes."""
+
+
+class StoreError(FixpointError):
+    """The store did not do what was asked."""
+
+
+class NotFoundError(StoreError):
+    """The object is not there, or not there any more."""
+
+
+class ConflictError(StoreError):
+    """Someone else wrote in between: drop everything and gather again."""
+
+
+class AlreadyExistsError(StoreError):
+    """The name is taken."""
+
+
+class RefusedError(StoreError):
+    """The request breaks a rule of the schema or a right is missing: retrying cannot help."""
+
+
+class UnavailableError(StoreError):
+    """No answer, or one that says try again; a write may have happened all the same."""
+
+    def __init__(self, message: str, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class JournalError(FixpointError):
+    """The journal does not fold: a step is missing, foreign or changed."""
+
+    def __init__(self, error_class: str, message: str) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+
+
+class SourceNotReadyError(FixpointError):
+    """A source cannot be searched now; `reason` is the reason of its `Ready` condition."""
+
+    def __init__(self, reason: ReadyReason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason

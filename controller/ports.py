@@ -1,0 +1,218 @@
+"""What the loop needs of the world, as protocols: a clock, a store, sources.
+
+`reconcile` and `actions` know these and nothing behind them; `operator` and `cli` choose the
+implementations. Every method may raise the errors that its docstring names, no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+from controller.api.model import ResearchModel
+from controller.api.records import Block, Document, SearchStatus, TermWeight
+from controller.api.source import ResearchSource, ResearchSourceStatus
+from controller.api.step import ResearchStep
+from controller.api.task import ResearchTask, ResearchTaskStatus
+
+
+class Clock(Protocol):
+    """Wall-clock time for what is recorded; the loop itself never reads a clock."""
+
+    def now(self) -> datetime:
+        """Return the time now, in UTC."""
+        ...
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A search result over a corpus: consecutive blocks under one heading path of a document.
+
+    `relevance` is the engine's score relative to the best result, in thousandths (1..1000).
+    """
+
+    document: Document
+    blocks: tuple[Block, ...]
+    relevance: int
+
+
+@dataclass(frozen=True)
+class SearchOutcome:
+    """What one query to one source brought, best passage first.
+
+    `total` counts all matching passages, `term_weights` has one entry for each term asked for,
+    `documents` is how many documents the source searched.
+    """
+
+    status: SearchStatus
+    passages: tuple[Passage, ...]
+    total: int
+    documents: int
+    term_weights: tuple[TermWeight, ...]
+    corpus_digest: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SourceObservation:
+    """What a source holds now. `warnings` names files that were left out, and why."""
+
+    digest: str
+    documents: int
+    warnings: tuple[str, ...] = ()
+
+
+class Source(Protocol):
+    """A place to look, made from a `ResearchSource`."""
+
+    @property
+    def name(self) -> str:
+        """The name of the `ResearchSource`."""
+        ...
+
+    async def observe(self) -> SourceObservation:
+        """Return the digest and size of what the source holds now, made ready to be searched.
+
+        Raises:
+            SourceNotReadyError: with the reason that `Ready=False` and the task show.
+        """
+        ...
+
+    async def search(self, query: str, *, limit: int, terms: Sequence[str]) -> SearchOutcome:
+        """Search for a query's words; also weigh `terms` (words, identifiers or phrases).
+
+        Raises:
+            RetryableError: another attempt may succeed.
+            PermanentError: no attempt will.
+        """
+        ...
+
+
+class TaskKey(NamedTuple):
+    """The name of a task; its uid says which object of that name it is."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class EventType(StrEnum):
+    """Kubernetes' two kinds of events."""
+
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+@dataclass(frozen=True)
+class Event:
+    """A transition worth telling people about; the same one is told once a generation."""
+
+    type: EventType
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class StoredReport:
+    """A report at its destination: files by name, and the operation that wrote them."""
+
+    operation_id: str
+    digest: str
+    files: Mapping[str, str]
+
+
+class TaskStore(Protocol):
+    """Tasks, their journals, their reports and what they refer to: Kubernetes or a local file.
+
+    Every method may raise `UnavailableError` (no answer, or try again) and `RefusedError`
+    (a rule of the schema or a missing right), beside what it names.
+    """
+
+    async def get_task(self, key: TaskKey) -> ResearchTask:
+        """Return the newest version of a task.
+
+        Raises:
+            NotFoundError: it is not there.
+        """
+        ...
+
+    async def list_steps(self, task: ResearchTask, first: int) -> tuple[ResearchStep, ...]:
+        """Return the stored steps of a task from index `first` on, by index.
+
+        Steps are returned as they are stored; whether they fold is the journal's business.
+
+        Raises:
+            JournalError: a stored step cannot be read as one.
+        """
+        ...
+
+    async def create_step(self, step: ResearchStep) -> None:
+        """Store a step, all or nothing.
+
+        Raises:
+            AlreadyExistsError: a step of that name is there.
+            NotFoundError: the namespace is gone.
+        """
+        ...
+
+    async def write_status(self, task: ResearchTask, status: ResearchTaskStatus) -> ResearchTask:
+        """Replace the status of exactly this version of the task; return the new version.
+
+        Raises:
+            ConflictError: the stored version is another one.
+            NotFoundError: the task is gone.
+        """
+        ...
+
+    async def get_source(self, namespace: str, name: str) -> ResearchSource:
+        """Return a source.
+
+        Raises:
+            NotFoundError: it is not there.
+        """
+        ...
+
+    async def write_source_status(
+        self, source: ResearchSource, status: ResearchSourceStatus
+    ) -> ResearchSource:
+        """Replace the status of exactly this version of a source; return the new version.
+
+        Raises:
+            ConflictError: the stored version is another one.
+            NotFoundError: the source is gone.
+        """
+        ...
+
+    async def get_model(self, namespace: str, name: str) -> ResearchModel:
+        """Return a model.
+
+        Raises:
+            NotFoundError: it is not there.
+        """
+        ...
+
+    async def get_report(self, task: ResearchTask) -> StoredReport | None:
+        """Return the report of this very task (by uid), None where there is none.
+
+        Raises:
+            AlreadyExistsError: an object of that name belongs to someone else.
+        """
+        ...
+
+    async def put_report(self, task: ResearchTask, report: StoredReport) -> None:
+        """Create the task's report, or replace its own older one.
+
+        Raises:
+            AlreadyExistsError: an object of that name belongs to someone else.
+            ConflictError: someone replaced it in between.
+        """
+        ...
+
+    async def record_event(self, task: ResearchTask, event: Event) -> None:
+        """Tell people of a transition; the same event of a generation only once."""
+        ...

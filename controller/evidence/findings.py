@@ -1,0 +1,52 @@
+"""What a run has found so far, in the form in which it is scored, drafted and reported.
+
+The fold makes it from the journal for the questions and sources that the task has now; nothing
+else in this package knows steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from controller.api.records import (
+    Answer,
+    Evidence,
+    Fact,
+    FactStatus,
+    Query,
+    Question,
+    QuestionState,
+    SearchRecord,
+    Statement,
+)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The records that count now: removed questions and sources are left out already.
+
+    `facts` holds the rejected ones too, in journal order. `evidence` has one entry a document,
+    its recorded blocks merged by offset. `statements` is None before there is a draft.
+    """
+
+    questions: tuple[Question, ...] = ()
+    queries: tuple[Query, ...] = ()
+    searches: tuple[SearchRecord, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    statements: tuple[Statement, ...] | None = None
+
+    def verified(self, question_id: str | None = None) -> tuple[Fact, ...]:
+        """Return the verified facts, of one question or of all, in journal order."""
+        return tuple(
+            f
+            for f in self.facts
+            if f.status is FactStatus.VERIFIED and question_id in {None, f.question_id}
+        )
+
+    def state(self, question_id: str) -> QuestionState:
+        """Return where a question stands; one without an answer is open."""
+        answer = self.answers.get(question_id)
+        return answer.state if answer else QuestionState.OPEN

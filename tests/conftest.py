@@ -1,0 +1,24 @@
+"""Fixtures that every folder of tests may use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane.plane import ControlPlane
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def plane() -> Iterator[ControlPlane]:
+    """A real control plane with the project's CRDs, one for the whole run."""
+    with ControlPlane.start() as started:
+        started.kubectl("apply", "--server-side", "-k", str(ROOT / "crds"))
+        started.kubectl(
+            "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"
+        )
+        started.restart_controllers()
+        yield started

@@ -1,0 +1,1 @@
+"""Development tools: what generates the committed files."""

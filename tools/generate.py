@@ -1,0 +1,47 @@
+"""Writes the generated files: `python -m tools.generate` (`make crds`); `--check` only compares."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import yaml
+
+from controller.api.crd import KINDS, definition
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADER = "# Generated from controller/api by `make crds`; do not edit.\n"
+
+
+def generated() -> dict[Path, str]:
+    """Return every generated file with its content."""
+    files = {
+        ROOT / "crds" / f"{kind.plural}.yaml": HEADER
+        + yaml.safe_dump(definition(kind), sort_keys=False, width=100, allow_unicode=True)
+        for kind in KINDS
+    }
+    listing = "".join(f"  - {kind.plural}.yaml\n" for kind in KINDS)
+    files[ROOT / "crds" / "kustomization.yaml"] = (
+        f"{HEADER}apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+        f"resources:\n{listing}"
+    )
+    return files
+
+
+def main() -> int:
+    """Write the files, or with `--check` return 1 and name those that differ."""
+    check = "--check" in sys.argv[1:]
+    stale = []
+    for path, content in generated().items():
+        if path.exists() and path.read_text("utf-8") == content:
+            continue
+        stale.append(path.relative_to(ROOT))
+        if not check:
+            path.write_text(content, "utf-8")
+    for path in stale:
+        print(f"{'out of date' if check else 'written'}: {path}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,6 +17,7 @@ from controller.api.records import Block, Document, SearchStatus, TermWeight
 from controller.api.source import ResearchSource, ResearchSourceStatus
 from controller.api.step import ResearchStep
 from controller.api.task import ResearchTask, ResearchTaskStatus
+from controller.loop.situation import MissingReference
 
 
 class Clock(Protocol):
@@ -73,6 +74,11 @@ class Source(Protocol):
         """The name of the `ResearchSource`."""
         ...
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether a search is a call to somebody else: counted, and charged if in doubt."""
+        ...
+
     async def observe(self) -> SourceObservation:
         """Return the digest and size of what the source holds now, made ready to be searched.
 
@@ -88,6 +94,22 @@ class Source(Protocol):
             RetryableError: another attempt may succeed.
             PermanentError: no attempt will.
         """
+        ...
+
+
+@dataclass(frozen=True)
+class References:
+    """What a task refers to, ready to be used; or the deepest cause why it is not."""
+
+    sources: Mapping[str, Source]
+    missing: MissingReference | None = None
+
+
+class ReferenceResolver(Protocol):
+    """Finds what a task refers to."""
+
+    async def resolve(self, task: ResearchTask) -> References:
+        """Return the task's sources, observed and ready, or what is missing."""
         ...
 
 

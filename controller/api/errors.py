@@ -1,18 +1,18 @@
 """Errors by consequence: what a caller must do, not where they came from.
 
-    FixpointError
-    ├── UserError             the user's input is wrong: thing, rule and mend are in the text
-    ├── ActionError           an action did not come to its end; it is recorded in the step
-    │   ├── RetryableError    another attempt may succeed, not before `retry_after_seconds`
-    │   └── PermanentError    no attempt will succeed until something outside changes
-    ├── SourceNotReadyError   a source cannot be searched now; tasks that need it wait
-    ├── StoreError            the store did not do what was asked
-    │   ├── NotFoundError     the object is not there (any more)
-    │   ├── ConflictError     someone else wrote in between: drop everything, gather again
-    │   ├── AlreadyExistsError  the name is taken: read it, adopt it or refuse it
-    │   ├── RefusedError      the request breaks a rule or a right: retrying cannot help
-    │   └── UnavailableError  no answer, or a try-again one; a write may have happened
-    └── JournalError          the journal does not fold: terminal, nothing is rewritten
+FixpointError
+├── UserError             the user's input is wrong: thing, rule and mend are in the text
+├── ActionError           an action did not come to its end; it is recorded in the step
+│   ├── RetryableError    another attempt may succeed, not before `retry_after_seconds`
+│   └── PermanentError    no attempt will succeed until something outside changes
+├── SourceNotReadyError   a source cannot be searched now; tasks that need it wait
+├── StoreError            the store did not do what was asked
+│   ├── NotFoundError     the object is not there (any more)
+│   ├── ConflictError     someone else wrote in between: drop everything, gather again
+│   ├── AlreadyExistsError  the name is taken: read it, adopt it or refuse it
+│   ├── RefusedError      the request breaks a rule or a right: retrying cannot help
+│   └── UnavailableError  no answer, or a try-again one; a write may have happened
+└── JournalError          the journal does not fold: terminal, nothing is rewritten
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ TERMINAL: Final[dict[TerminalReason, Ending]] = {
     TerminalReason.NO_PROGRESS: Ending(
         ExitCode.STUCK,
         "spec.progressPolicy.maxStalledSteps steps in a row brought nothing new.",
-        "Read in the report what is missing; add a source, reword the question, or raise the limit.",
+        "Read in the report what is missing; add a source, reword a question, or raise the limit.",
     ),
     TerminalReason.CYCLE_DETECTED: Ending(
         ExitCode.STUCK,

@@ -350,6 +350,8 @@ class PublishRecord(ApiModel):
 
     config_map: Name
     report_digest: Digest
+    statements: Count
+    citations: Count
 
 
 class NoteKind(StrEnum):
@@ -368,5 +370,3 @@ class NoteRecord(ApiModel):
     kind: NoteKind
     reason: Word | None = None
     message: Message = ""
-
-

@@ -182,9 +182,7 @@ class ResearchTaskSpec(ApiModel):
     goal: Goal = Goal()
     budgets: Budgets = Budgets()
     progress_policy: ProgressPolicy = ProgressPolicy()
-    clarifications: Annotated[
-        tuple[Clarification, ...], Field(max_length=10), listed("field")
-    ] = ()
+    clarifications: Annotated[tuple[Clarification, ...], Field(max_length=10), listed("field")] = ()
     clarification_policy: ClarificationPolicy = ClarificationPolicy()
     approval: Approval = Approval()
     hand_off: HandOff | None = None

@@ -1,0 +1,1 @@
+"""Evidence, pure: text, quotes, facts and their verification, windows, score, report."""

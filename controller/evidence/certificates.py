@@ -1,0 +1,250 @@
+"""How a question is concluded: answered, not found with a certificate, or unresolved and why.
+
+Only records decide, so that concluding again gives the same answer. "Not found" is a claim like
+any other and needs its proof: a certificate names what was asked of which corpus, and anyone who
+has the corpus can run it again. What cannot be proven is `Unresolved`, which never means no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from controller.api.records import (
+    Answer,
+    AnswerReason,
+    Block,
+    Certificate,
+    CertifiedQuery,
+    FactStatus,
+    Hit,
+    Question,
+    QuestionState,
+    SearchedCorpus,
+    SearchRecord,
+    SearchStatus,
+    TermWeight,
+)
+from controller.evidence.findings import Findings
+from controller.evidence.score import distinct_origins
+from controller.evidence.terms import content_terms, key_terms
+
+MIN_QUERIES: Final = 3
+"""How many different queries each source must have answered before an absence is certified."""
+
+MIN_HITS_READ: Final = 3
+"""How many hits of each query must have been read where a source cannot be read whole."""
+
+MAX_QUERIES_PER_SOURCE: Final = 8
+"""How many different queries of one source a certificate names: those of eight sources fit it."""
+
+_MAX_FACTS: Final = 64
+_MAX_ABSENT_TERMS: Final = 32
+
+
+def conclude(
+    findings: Findings, question: Question, *, min_origins: int, source_names: Sequence[str]
+) -> Answer:
+    """Return the answer that the records give to a question.
+
+    `Answered` needs a verified fact and `min_origins` distinct origins. `NotFound` needs, of each
+    source: no verified fact, `MIN_QUERIES` different queries, every search complete, and every hit
+    read. All else is `Unresolved`, with the first reason that applies: `TooFewOrigins`,
+    `SearchFailed`, `SourcePartial`, `TooFewQueries`, `HitsUnread`.
+
+    Two queries are different if their content terms are: the order of words changes no search.
+    Searches over an older state of a corpus do not count.
+
+    A hit is read if its text is recorded as evidence. A search over a corpus ranks all of it and
+    may not have room to record every hit (`blocks_dropped`); such a hit counts as read once another
+    search has recorded it, and it need not be read at all where a key term of the question occurs
+    in no passage of the corpus: then no passage can hold P6, recorded or not. Of a source that
+    cannot be read whole, the first `MIN_HITS_READ` hits of each query must be read.
+    """
+    facts = findings.verified(question.id)
+    if facts:
+        origins = distinct_origins(facts, findings.evidence)
+        enough = origins >= min_origins
+        return Answer(
+            question_id=question.id,
+            state=QuestionState.ANSWERED if enough else QuestionState.UNRESOLVED,
+            reason=None if enough else AnswerReason.TOO_FEW_ORIGINS,
+            fact_ids=tuple(fact.id for fact in facts[:_MAX_FACTS]),
+            origins=origins,
+        )
+    searches = [_searches(findings, question.id, name) for name in source_names]
+    reason = _why_unproven(searches, question, findings)
+    return Answer(
+        question_id=question.id,
+        state=QuestionState.UNRESOLVED if reason else QuestionState.NOT_FOUND,
+        reason=reason,
+        origins=0,
+        certificate=None if reason else _certificate(searches, question, findings),
+    )
+
+
+def recheck(certificate: Certificate, searches: Iterable[SearchRecord]) -> tuple[str, ...]:
+    """Return what differs where a certificate's queries are run again, a line each.
+
+    `searches` has the new outcome of each query, in any order, with the weights of the
+    certificate's absent terms. No line means that the certificate still holds.
+    """
+    again = {(s.source_name, s.query): s for s in searches}
+    return (
+        *_corpus_differences(certificate, again.values()),
+        *_query_differences(certificate, again),
+        *_term_differences(certificate, again.values()),
+    )
+
+
+def _searches(findings: Findings, question_id: str, source_name: str) -> tuple[SearchRecord, ...]:
+    """Return a source's searches for a question, one a query, over its newest known state."""
+    newest: dict[str, SearchRecord] = {}
+    for search in findings.searches:
+        if search.question_id == question_id and search.source_name == source_name:
+            newest.pop(search.query, None)
+            newest[search.query] = search
+    digests = [s.corpus_digest for s in newest.values() if s.corpus_digest]
+    return tuple(s for s in newest.values() if s.corpus_digest in {None, *digests[-1:]})
+
+
+def _why_unproven(
+    searches: Sequence[Sequence[SearchRecord]], question: Question, findings: Findings
+) -> AnswerReason | None:
+    """Return the first reason why an absence is not proven, None if it is."""
+    statuses = {search.status for of_source in searches for search in of_source}
+    if SearchStatus.FAILED in statuses:
+        return AnswerReason.SEARCH_FAILED
+    if SearchStatus.PARTIAL in statuses:
+        return AnswerReason.SOURCE_PARTIAL
+    if not searches or any(len(_different(s)) < MIN_QUERIES for s in searches):
+        return AnswerReason.TOO_FEW_QUERIES
+    names = key_terms(question.text)
+    if any(_unread(s, findings) and not _absent((s,), names) for s in searches):
+        return AnswerReason.HITS_UNREAD
+    return None
+
+
+def _different(searches: Iterable[SearchRecord]) -> tuple[SearchRecord, ...]:
+    """Return the first search of each set of content terms."""
+    first: dict[frozenset[str], SearchRecord] = {}
+    for search in searches:
+        terms = frozenset(term.casefold() for term in content_terms(search.query))
+        first.setdefault(terms, search)
+    return tuple(first.values())
+
+
+def _unread(searches: Iterable[SearchRecord], findings: Findings) -> bool:
+    """Say whether a hit that counts is not recorded as evidence."""
+    blocks = {evidence.document.id: evidence.blocks for evidence in findings.evidence}
+    locators = {evidence.document.locator for evidence in findings.evidence}
+    for search in searches:
+        if search.corpus_digest is None:
+            hits = search.hits[:MIN_HITS_READ]
+            read = all(h.document_id in blocks or h.locator in locators for h in hits)
+        else:
+            read = not search.blocks_dropped or all(
+                _recorded(hit, blocks.get(hit.document_id or "", ())) for hit in search.hits
+            )
+        if not read:
+            return True
+    return False
+
+
+def _recorded(hit: Hit, blocks: Iterable[Block]) -> bool:
+    """Say whether a passage is recorded whole: blocks, by offset, with one line break between."""
+    if hit.span is None:
+        return False
+    at = hit.span.start
+    for block in blocks:
+        if block.start <= at + 1:
+            at = max(at, block.end)
+    return at >= hit.span.end
+
+
+def _absent(
+    searches: Iterable[Iterable[SearchRecord]], names: Sequence[str]
+) -> tuple[TermWeight, ...]:
+    """Return the names that each source has weighed and none of its passages contains."""
+    wanted = {name.casefold() for name in names}
+    absent: dict[str, TermWeight] | None = None
+    for of_source in searches:
+        weights = {w.term.casefold(): w for s in of_source for w in s.term_weights}
+        found = {t: w for t, w in weights.items() if t in wanted and w.document_frequency == 0}
+        absent = found if absent is None else {t: w for t, w in absent.items() if t in found}
+    return tuple((absent or {}).values())
+
+
+def _certificate(
+    searches: Sequence[Sequence[SearchRecord]], question: Question, findings: Findings
+) -> Certificate:
+    return Certificate(
+        queries=tuple(
+            CertifiedQuery(
+                source_name=search.source_name,
+                text=search.query,
+                status=search.status,
+                hits=hits_of(search),
+            )
+            for of_source in searches
+            for search in _different(of_source)[:MAX_QUERIES_PER_SOURCE]
+        ),
+        corpora=tuple(
+            SearchedCorpus(
+                source_name=of_source[-1].source_name,
+                corpus_digest=of_source[-1].corpus_digest,
+                documents=of_source[-1].documents,
+            )
+            for of_source in searches
+            if of_source[-1].corpus_digest
+        ),
+        absent_terms=_absent(searches, key_terms(question.text))[:_MAX_ABSENT_TERMS],
+        facts_rejected=sum(
+            fact.question_id == question.id and fact.status is FactStatus.REJECTED
+            for fact in findings.facts
+        ),
+    )
+
+
+def hits_of(search: SearchRecord) -> int:
+    """Return how many passages a search found, those beyond its limit included."""
+    return max(search.total, len(search.hits))
+
+
+def _corpus_differences(certificate: Certificate, again: Iterable[SearchRecord]) -> Iterator[str]:
+    searched = {s.source_name: s for s in again}
+    for corpus in certificate.corpora:
+        search = searched.get(corpus.source_name)
+        if search is None:
+            yield f"{corpus.source_name}: was not searched again"
+        elif search.corpus_digest != corpus.corpus_digest:
+            digest = search.corpus_digest or "unknown"
+            yield f"{corpus.source_name}: the corpus is {digest}, not {corpus.corpus_digest}"
+        elif search.documents != corpus.documents:
+            yield f"{corpus.source_name}: {search.documents} documents, not {corpus.documents}"
+
+
+def _query_differences(
+    certificate: Certificate, again: dict[tuple[str, str], SearchRecord]
+) -> Iterator[str]:
+    for query in certificate.queries:
+        search = again.get((query.source_name, query.text))
+        named = f"{query.source_name}: query {query.text!r}"
+        if search is None:
+            yield f"{named} was not run again"
+        elif search.status is not query.status:
+            yield f"{named} was {query.status}, is {search.status}"
+        elif hits_of(search) != query.hits:
+            yield f"{named} finds {hits_of(search)} passages, not {query.hits}"
+
+
+def _term_differences(certificate: Certificate, again: Iterable[SearchRecord]) -> Iterator[str]:
+    absent = {weight.term for weight in certificate.absent_terms}
+    found = {
+        (search.source_name, weight.term, weight.document_frequency)
+        for search in again
+        for weight in search.term_weights
+        if weight.term in absent and weight.document_frequency > 0
+    }
+    for source_name, term, frequency in sorted(found):
+        yield f"{source_name}: {term!r} occurs in {frequency} passages, not in none"

@@ -1,0 +1,351 @@
+"""`report.md`: the report for people, made from `report.json` and from nothing else.
+
+Text from sources and users is shown, never interpreted: no markup, link, image or HTML of theirs
+takes effect, whatever reads the file. The same report gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from controller.api.base import format_time
+from controller.api.records import AnswerReason, BlockKind, Certificate, Lines, QuestionState
+from controller.evidence.report_format import (
+    Report,
+    ReportQuestion,
+    ReportReference,
+    ReportStatement,
+)
+
+_LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters, which a terminal would obey."""
+
+_ALWAYS: Final = re.compile(r"[\\`*\[\]<>|~$]|&(?=#?\w+;)")
+
+_UNDERSCORES: Final = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
+"""Runs of underscores that are not inside a word: only those can begin or end emphasis."""
+
+_HASH: Final = re.compile(r"(?:^|(?<=\s))#")
+"""What begins a heading, or closes one."""
+
+_LINE_START: Final = re.compile(r"^(?:[-+=:](?=[-=:\s]|$))")
+"""What begins a list, a rule, a table or the underline of a heading."""
+
+_NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
+
+_ADDRESS: Final = re.compile(r"(?i)(?:\b(?:mailto|xmpp)|(?<=\w))(:)(?=//|\S+@)|\bwww(\.)")
+"""Where a viewer that looks for addresses would make a link of one."""
+
+_STATES: Final[dict[QuestionState, str]] = {
+    QuestionState.OPEN: "Open",
+    QuestionState.ANSWERED: "Answered",
+    QuestionState.NOT_FOUND: "Not found",
+    QuestionState.UNRESOLVED: "Unresolved",
+}
+
+_BELOW: Final = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
+"""Between a heading and the one below it."""
+
+_SHORT_DIGEST: Final = len("sha256:") + 12
+
+
+def escape(text: str) -> str:
+    """Return a text as one line of Markdown that shows exactly its characters.
+
+    Line breaks become spaces and control characters the replacement character; white space at
+    the ends is dropped, as Markdown would drop it.
+    """
+    line = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _LINE_BREAK.sub(" ", text)).strip()
+    line = _ALWAYS.sub(r"\\\g<0>", line)
+    line = _UNDERSCORES.sub(lambda m: r"\_" * len(m[0]), line)
+    line = _ADDRESS.sub(lambda m: f"{m[0][:-1]}\\{m[0][-1]}", line)
+    line = _HASH.sub(r"\#", line)
+    line = _LINE_START.sub(r"\\\g<0>", line)
+    return _NUMBERED.sub(r"\1\\\2", line)
+
+
+def render(report: Report) -> str:
+    """Return `report.md`: what was asked, what the sources say, and how one can tell."""
+    references = {reference.number: reference for reference in report.references}
+    sections = [
+        _opening(report),
+        _summary(report),
+        _findings(report, references),
+        _missing(report),
+        _references(report),
+        _method(report),
+        _budgets(report),
+        _rejected(report),
+        _closing(report),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in map(list, sections) if lines) + "\n"
+
+
+def _opening(report: Report) -> Iterator[str]:
+    task, ending = report.task, report.ending
+    yield f"# {escape(task.topic)}"
+    yield ""
+    yield (
+        f"Generated at {format_time(report.generated_at)} for the task "
+        f"`{task.namespace}/{task.name}`, generation {task.generation}."
+    )
+    yield ""
+    yield f"**{ending.reason}**: {ending.meaning} Score: {_score(report)}."
+    if ending.message:
+        yield ""
+        yield escape(ending.message)
+    if report.omitted:
+        yield ""
+        yield (
+            "**This report was cut to fit its place**: "
+            f"{_count(report.omitted.statements, 'quote')} of the lowest rank and "
+            f"{_count(report.omitted.certificates, 'certificate')} were left out. "
+            "The journal has all of them."
+        )
+
+
+def _summary(report: Report) -> Iterator[str]:
+    yield "## Summary"
+    yield ""
+    if not report.questions:
+        yield "There is no question yet."
+        return
+    yield from _table(
+        ("Question", "State", "Quotes", "Origins"),
+        (
+            (
+                f"{number}. {escape(question.text)}",
+                _state(question),
+                str(len(question.statements)),
+                str(question.origins),
+            )
+            for number, question in enumerate(report.questions, 1)
+        ),
+    )
+
+
+def _findings(report: Report, references: dict[int, ReportReference]) -> Iterator[str]:
+    if not report.questions:
+        return
+    yield "## Findings"
+    for number, question in enumerate(report.questions, 1):
+        yield ""
+        yield f"### {number}. {escape(question.text)}"
+        yield ""
+        yield _verdict(question)
+        for statement in question.statements:
+            yield ""
+            yield from _quote(statement, references)
+        if question.certificate:
+            yield ""
+            yield from _certificate(question.certificate)
+
+
+def _verdict(question: ReportQuestion) -> str:
+    quotes = _count(len(question.statements), "quote")
+    match question.state:
+        case QuestionState.ANSWERED if question.reason is AnswerReason.CONTESTED:
+            return f"**Contested.** The sources disagree; {quotes} show what each says."
+        case QuestionState.ANSWERED:
+            return f"**Answered** by {quotes} from {_count(question.origins, 'origin')}."
+        case QuestionState.NOT_FOUND:
+            return "**Not found.** The sources were searched and say nothing that answers this."
+        case _:
+            partial = (
+                f" What is verified so far ({quotes}) is not an answer yet."
+                if question.statements
+                else ""
+            )
+            return f"**{_state(question)}.** This does not mean no.{partial}"
+
+
+def _quote(statement: ReportStatement, references: dict[int, ReportReference]) -> Iterator[str]:
+    cited = [references[number] for number in statement.citations]
+    if all(reference.kind is BlockKind.CODE for reference in cited):
+        yield from (f"> {line}".rstrip() for line in _fenced(statement.text))
+    else:
+        lines = [escape(line) for line in _LINE_BREAK.split(statement.text)]
+        lines = [line for line in lines if line]
+        yield from (f"> {line}\\" for line in lines[:-1])
+        yield from (f"> {line}" for line in lines[-1:])
+    yield ">"
+    for reference in cited:
+        place = _BELOW.join(map(escape, (reference.title, *reference.heading_path[-1:])))
+        yield f"> — [{reference.number}] {place}{_lines(reference.lines)}"
+
+
+def _fenced(text: str) -> Iterator[str]:
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}text"
+    for line in _LINE_BREAK.split(text):
+        yield _CONTROL.sub("\N{REPLACEMENT CHARACTER}", line)
+    yield fence
+
+
+def _certificate(certificate: Certificate) -> Iterator[str]:
+    queries = {query.text for query in certificate.queries}
+    yield (
+        f"The proof: {_count(len(queries), 'different query', 'different queries')}, each of them "
+        f"complete; {_count(certificate.facts_rejected, 'proposed quote')} rejected by the "
+        "verifier; none verified."
+    )
+    if certificate.absent_terms:
+        terms = ", ".join(f"“{escape(term.term)}”" for term in certificate.absent_terms)
+        yield f"No document that was searched contains {terms}."
+    yield ""
+    yield from _table(
+        ("Source", "Query", "Outcome", "Passages"),
+        (
+            (query.source_name, escape(query.text), query.status, str(query.hits))
+            for query in certificate.queries
+        ),
+    )
+    for corpus in certificate.corpora:
+        yield ""
+        yield (
+            f"Searched: {corpus.source_name}, {_count(corpus.documents, 'document')}, "
+            f"`{corpus.corpus_digest}`."
+        )
+
+
+def _missing(report: Report) -> Iterator[str]:
+    if not report.missing:
+        return
+    texts = {question.id: question.text for question in report.questions}
+    yield "## What is missing"
+    yield ""
+    for missing in report.missing:
+        yield f"- **{escape(texts.get(missing.question_id, missing.question_id))}** {missing.why}"
+        yield f"  What to do: {missing.what_to_do}"
+
+
+def _references(report: Report) -> Iterator[str]:
+    if not report.references:
+        return
+    yield "## References"
+    yield ""
+    for reference in report.references:
+        path = _BELOW.join(map(escape, reference.heading_path))
+        parts = (
+            f"*{escape(reference.title)}*" if reference.title.strip() else "",
+            f"{escape(reference.locator)}{_lines(reference.lines)}",
+            path,
+            f"source {reference.source_name}",
+            f"text `{reference.text_digest[:_SHORT_DIGEST]}`",
+        )
+        yield f"- [{reference.number}] " + "; ".join(filter(None, parts))
+
+
+def _method(report: Report) -> Iterator[str]:
+    method, quality = report.method, report.quality
+    on_questions = sum(question.steps for question in report.questions)
+    yield "## Method and score"
+    yield ""
+    yield (
+        f"{_count(report.journal.steps, 'step')}, {on_questions} of them on "
+        f"{_count(len(report.questions), 'question')}; "
+        f"{_count(method.searches, 'search', 'searches')}; "
+        f"evidence from {_count(method.documents, 'document')}; "
+        f"{_count(method.facts_verified, 'fact')} verified and {method.facts_rejected} rejected. "
+        "Every quote stands, character for character, in the recorded text of its document. "
+        "That the source is right, or that the quote is read as it was meant, is not checked."
+    )
+    yield ""
+    yield (
+        f"Score: {_score(report)}. It is the product of coverage {quality.coverage} %, citation "
+        f"recall {quality.citation_recall} % and citation precision {quality.citation_precision} %."
+    )
+    if quality.predicates:
+        yield ""
+        yield from _table(
+            ("Goal", "Now", "Target", "Met"),
+            (
+                (p.name, str(p.current), str(p.target), "yes" if p.met == "True" else "no")
+                for p in quality.predicates
+            ),
+        )
+    if method.corpora:
+        yield ""
+        yield from _table(
+            ("Corpus", "Documents", "Digest"),
+            ((c.source_name, str(c.documents), f"`{c.corpus_digest}`") for c in method.corpora),
+        )
+
+
+def _budgets(report: Report) -> Iterator[str]:
+    if not report.budgets:
+        return
+    yield "## Budgets"
+    yield ""
+    yield from _table(
+        ("Budget", "Used", "Limit"),
+        (
+            (escape(b.name), str(b.used), "none" if b.limit is None else str(b.limit))
+            for b in report.budgets
+        ),
+    )
+
+
+def _rejected(report: Report) -> Iterator[str]:
+    if not report.rejected:
+        return
+    yield "## Rejected quotes"
+    yield ""
+    yield from _table(("Reason", "Count"), ((r.reason, str(r.count)) for r in report.rejected))
+
+
+def _closing(report: Report) -> Iterator[str]:
+    ending = report.ending
+    yield "## Ending"
+    yield ""
+    yield f"{ending.reason}: {ending.meaning}"
+    yield ""
+    yield f"What to do: {ending.remedy}"
+    if ending.hand_off:
+        yield ""
+        message = f": {escape(ending.hand_off.message)}" if ending.hand_off.message else ""
+        yield f"Handed off to {escape(ending.hand_off.queue)}{message}"
+    yield ""
+    yield "---"
+    yield ""
+    yield (
+        f"Made from {_count(report.journal.steps, 'step')} of the journal, "
+        f"`{report.journal.digest}`. Digest of what is said: `{report.digest}`. "
+        "`fixpoint verify` checks every quote again."
+    )
+
+
+def _score(report: Report) -> str:
+    threshold = next(
+        (p.target for p in report.quality.predicates if p.name == "QualityThreshold"), None
+    )
+    return f"{report.quality.score} %" + (f" of {threshold} % asked for" if threshold else "")
+
+
+def _state(question: ReportQuestion) -> str:
+    state = _STATES[question.state]
+    return f"{state} ({question.reason})" if question.reason else state
+
+
+def _lines(lines: Lines | None) -> str:
+    if lines is None:
+        return ""
+    if lines.first == lines.last:
+        return f", line {lines.first}"
+    return f", lines {lines.first}\N{EN DASH}{lines.last}"
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"

@@ -1,0 +1,291 @@
+"""The format of `report.json`: the report of a run as data, from which the other forms are made.
+
+Every field's description ends with what the field is checked against. A field that is checked
+for legal values only may be wrong and still pass; one that is checked against the recorded text
+cannot differ from it by a character (docs/verification.md). `python -m json.tool` on
+`Report.model_json_schema()` shows all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from controller.api.base import (
+    ApiModel,
+    Count,
+    Digest,
+    Label,
+    Locator,
+    Message,
+    Name,
+    Passage,
+    Time,
+    Title,
+    Uid,
+)
+from controller.api.reasons import TerminalReason
+from controller.api.records import (
+    AnswerReason,
+    BlockKind,
+    Certificate,
+    DocumentId,
+    FactId,
+    Lines,
+    MatchTier,
+    QuestionState,
+    RejectReason,
+    SearchedCorpus,
+    Span,
+)
+from controller.api.task import HandOff, Quality
+
+FORMAT_VERSION: Final = 1
+"""The version of this format; it grows when a field changes its meaning or goes away."""
+
+CHECKED_TEXT: Final = "Checked against the recorded source text, character for character."
+CHECKED_JOURNAL: Final = "Checked against the journal: equal to what a step recorded."
+CHECKED_COMPUTED: Final = "Checked by computing it again from the journal."
+CHECKED_LEGAL: Final = "Checked for legal values only."
+
+
+def _described(meaning: str, check: str) -> FieldInfo:
+    info = Field(description=f"{meaning} {check}")
+    assert isinstance(info, FieldInfo)
+    return info
+
+
+class ReportTask(ApiModel):
+    """The task that the report answers."""
+
+    namespace: Annotated[Name, _described("The task's namespace.", CHECKED_LEGAL)]
+    name: Annotated[Name, _described("The task's name.", CHECKED_LEGAL)]
+    uid: Annotated[Uid, _described("Which object of that name.", CHECKED_LEGAL)]
+    generation: Annotated[Count, _described("The generation of its spec.", CHECKED_LEGAL)]
+    topic: Annotated[Title, _described("What was to be known.", CHECKED_LEGAL)]
+
+
+class ReportEnding(ApiModel):
+    """Why the run ended, and what to do about it."""
+
+    reason: Annotated[TerminalReason, _described("The terminal reason.", CHECKED_LEGAL)]
+    meaning: Annotated[str, _described("The reason's sentence.", CHECKED_LEGAL)]
+    remedy: Annotated[str, _described("What a person can do about it.", CHECKED_LEGAL)]
+    message: Annotated[Message, _described("What was special about this run.", CHECKED_LEGAL)] = ""
+    hand_off: Annotated[
+        HandOff | None, _described("Who gets a run that did not succeed.", CHECKED_LEGAL)
+    ] = None
+
+
+class ReportStatement(ApiModel):
+    """A sentence of the report, the facts that it rests on and its references."""
+
+    text: Annotated[
+        Passage,
+        _described(
+            "What is said; each predicate of the verifier holds for it.",
+            "Checked against the journal: equal to a drafted statement, and supported by its "
+            "citations (P3, P4).",
+        ),
+    ]
+    fact_ids: Annotated[
+        tuple[FactId, ...],
+        Field(min_length=1, max_length=16),
+        _described("The verified facts behind it.", CHECKED_JOURNAL),
+    ]
+    citations: Annotated[
+        tuple[Count, ...],
+        Field(min_length=1, max_length=128),
+        _described("Numbers of references.", CHECKED_COMPUTED),
+    ]
+
+
+class ReportQuestion(ApiModel):
+    """A question, how it was concluded, and what the sources say to it."""
+
+    id: Annotated[Label, _described("The question's id.", CHECKED_JOURNAL)]
+    text: Annotated[Title, _described("The question.", CHECKED_JOURNAL)]
+    state: Annotated[QuestionState, _described("Where it stands.", CHECKED_JOURNAL)]
+    reason: Annotated[
+        AnswerReason | None, _described("Why it is unresolved or contested.", CHECKED_JOURNAL)
+    ] = None
+    origins: Annotated[
+        Count, _described("Distinct origins of its verified facts.", CHECKED_COMPUTED)
+    ]
+    steps: Annotated[Count, _described("Steps that were spent on it.", CHECKED_LEGAL)] = 0
+    statements: Annotated[
+        tuple[ReportStatement, ...],
+        Field(max_length=256),
+        _described(
+            "What the sources say, best first; partial where the question is not answered.",
+            "Checked statement by statement.",
+        ),
+    ] = ()
+    certificate: Annotated[
+        Certificate | None,
+        _described("The proof that the sources have no answer.", CHECKED_COMPUTED),
+    ] = None
+
+
+class ReportReference(ApiModel):
+    """One citation: a quote, and where its characters are."""
+
+    number: Annotated[Count, _described("Its number in this report, from 1.", CHECKED_COMPUTED)]
+    document_id: Annotated[DocumentId, _described("The document.", CHECKED_JOURNAL)]
+    source_name: Annotated[Name, _described("The source that holds it.", CHECKED_JOURNAL)]
+    title: Annotated[Title, _described("The document's title.", CHECKED_JOURNAL)]
+    locator: Annotated[Locator, _described("Where the document is.", CHECKED_JOURNAL)]
+    text_digest: Annotated[Digest, _described("Digest of its whole text.", CHECKED_JOURNAL)]
+    heading_path: Annotated[
+        tuple[Title, ...],
+        Field(max_length=16),
+        _described("The headings above the quote.", CHECKED_JOURNAL),
+    ] = ()
+    lines: Annotated[Lines | None, _described("Lines of its file.", CHECKED_JOURNAL)] = None
+    kind: Annotated[BlockKind, _described("What block the quote begins in.", CHECKED_JOURNAL)] = (
+        BlockKind.PARAGRAPH
+    )
+    quote: Annotated[Passage, _described("The source's own characters.", CHECKED_TEXT)]
+    spans: Annotated[
+        tuple[Span, ...],
+        Field(min_length=1, max_length=3),
+        _described("Where they are in the document's text, in code points.", CHECKED_TEXT),
+    ]
+    match_tier: Annotated[
+        MatchTier, _described("How the proposed quote was found.", CHECKED_COMPUTED)
+    ]
+
+
+class MissingAnswer(ApiModel):
+    """A question without an answer, why, and what a person can do about it."""
+
+    question_id: Annotated[Label, _described("The question.", CHECKED_JOURNAL)]
+    why: Annotated[str, _described("The sentence of its state and reason.", CHECKED_COMPUTED)]
+    what_to_do: Annotated[str, _described("What may bring an answer.", CHECKED_LEGAL)]
+
+
+class BudgetUse(ApiModel):
+    """How much of one budget the round has used."""
+
+    name: Annotated[
+        str, Field(min_length=1, max_length=63), _described("The field of the spec.", CHECKED_LEGAL)
+    ]
+    used: Annotated[Count, _described("What was used, in the field's unit.", CHECKED_LEGAL)]
+    limit: Annotated[
+        Count | None, _described("The limit; absent where there is none.", CHECKED_LEGAL)
+    ] = None
+
+
+class RejectedQuotes(ApiModel):
+    """How many proposed facts the verifier rejected for one reason."""
+
+    reason: Annotated[
+        RejectReason, _described("The first predicate's reason that failed.", CHECKED_COMPUTED)
+    ]
+    count: Annotated[Count, _described("How many.", CHECKED_COMPUTED)]
+
+
+class ReportMethod(ApiModel):
+    """How much was searched, read and verified."""
+
+    searches: Annotated[Count, _described("Searches, each one query.", CHECKED_COMPUTED)]
+    corpora: Annotated[
+        tuple[SearchedCorpus, ...],
+        Field(max_length=8),
+        _described("The corpora as they were searched last.", CHECKED_COMPUTED),
+    ] = ()
+    documents: Annotated[Count, _described("Documents with recorded evidence.", CHECKED_COMPUTED)]
+    facts_verified: Annotated[Count, _described("Facts that passed.", CHECKED_COMPUTED)]
+    facts_rejected: Annotated[Count, _described("Facts that did not.", CHECKED_COMPUTED)]
+
+
+class Omitted(ApiModel):
+    """What was left out so that the report fits its place; the journal has all of it."""
+
+    statements: Annotated[
+        Count, _described("Statements left out, the lowest-ranked.", CHECKED_COMPUTED)
+    ] = 0
+    certificates: Annotated[Count, _described("Certificates left out.", CHECKED_COMPUTED)] = 0
+
+
+class ReportJournal(ApiModel):
+    """The journal that the report was made from."""
+
+    steps: Annotated[Count, _described("Its number of steps.", CHECKED_LEGAL)]
+    digest: Annotated[Digest, _described("The digest of its last step.", CHECKED_LEGAL)]
+
+
+class Report(ApiModel):
+    """The report of a run: what its sources say to each question, and how one can tell."""
+
+    format_version: Annotated[
+        Literal[1], _described("The version of this format.", CHECKED_LEGAL)
+    ] = FORMAT_VERSION
+    generated_at: Annotated[
+        Time, _described("The recorded time of the last step; no clock was read.", CHECKED_LEGAL)
+    ]
+    task: Annotated[ReportTask, _described("The task.", CHECKED_LEGAL)]
+    ending: Annotated[ReportEnding, _described("How the run ended.", CHECKED_LEGAL)]
+    quality: Annotated[
+        Quality, _described("The score, its factors and the goal predicates.", CHECKED_COMPUTED)
+    ]
+    questions: Annotated[
+        tuple[ReportQuestion, ...],
+        Field(max_length=20),
+        _described("The questions, in their order.", CHECKED_JOURNAL),
+    ]
+    references: Annotated[
+        tuple[ReportReference, ...],
+        Field(max_length=4096),
+        _described("What the statements cite: no more, no less.", CHECKED_COMPUTED),
+    ] = ()
+    missing: Annotated[
+        tuple[MissingAnswer, ...],
+        Field(max_length=20),
+        _described("The questions without an answer.", CHECKED_COMPUTED),
+    ] = ()
+    method: Annotated[ReportMethod, _described("How it was found.", CHECKED_COMPUTED)]
+    budgets: Annotated[
+        tuple[BudgetUse, ...],
+        Field(max_length=16),
+        _described("What it cost.", CHECKED_LEGAL),
+    ] = ()
+    rejected: Annotated[
+        tuple[RejectedQuotes, ...],
+        Field(max_length=16),
+        _described("Proposed facts that were rejected, by reason.", CHECKED_COMPUTED),
+    ] = ()
+    omitted: Annotated[
+        Omitted | None, _described("Present where the report was cut to fit.", CHECKED_COMPUTED)
+    ] = None
+    journal: Annotated[ReportJournal, _described("What it was made from.", CHECKED_LEGAL)]
+    digest: Annotated[
+        Digest,
+        _described(
+            "Digest of states, statements and citations; an approval is bound to it.",
+            CHECKED_COMPUTED,
+        ),
+    ]
+
+
+__all__ = [
+    "CHECKED_COMPUTED",
+    "CHECKED_JOURNAL",
+    "CHECKED_LEGAL",
+    "CHECKED_TEXT",
+    "FORMAT_VERSION",
+    "BudgetUse",
+    "MissingAnswer",
+    "Omitted",
+    "RejectedQuotes",
+    "Report",
+    "ReportEnding",
+    "ReportJournal",
+    "ReportMethod",
+    "ReportQuestion",
+    "ReportReference",
+    "ReportStatement",
+    "ReportTask",
+]

@@ -1,0 +1,1 @@
+"""The loop, pure: fold the journal, assess it against the spec, decide, and show it as status."""

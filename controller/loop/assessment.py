@@ -1,0 +1,258 @@
+"""What the spec makes of the state: which questions and records count, and whether the goal holds.
+
+Computed, never remembered: a changed spec needs no migration, since nothing here is stored. An
+answer counts only while concluding again from the same records would say the same, and nothing
+that was not tried has become possible since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from controller.api.base import digest_of
+from controller.api.records import (
+    Answer,
+    AnswerReason,
+    FactStatus,
+    Query,
+    Question,
+    QuestionState,
+    SearchStatus,
+)
+from controller.api.task import (
+    GoalPredicate,
+    PredicateMet,
+    PredicateName,
+    RequireEveryQuestion,
+    ResearchTaskSpec,
+)
+from controller.evidence.certificates import conclude
+from controller.evidence.findings import Findings
+from controller.evidence.report import report_digest
+from controller.evidence.score import Score, score
+from controller.loop.progress import fingerprint
+from controller.loop.state import RunState
+
+
+class Need(StrEnum):
+    """What a question needs next, in the order in which it is worked on."""
+
+    PLAN = "Plan"
+    SEARCH = "Search"
+    EXTRACT = "Extract"
+    CONCLUDE = "Conclude"
+    REFINE = "Refine"
+    NOTHING = "Nothing"
+
+
+@dataclass(frozen=True)
+class QuestionView:
+    """One question as it stands now."""
+
+    question: Question
+    answer: Answer | None
+    steps: int
+    need: Need
+    unsearched: tuple[tuple[Query, str], ...]
+    step_limit_reached: bool
+
+    @property
+    def state(self) -> QuestionState:
+        """Where the question stands; one that ran out of steps is unresolved."""
+        if self.answer:
+            return self.answer.state
+        return QuestionState.UNRESOLVED if self.step_limit_reached else QuestionState.OPEN
+
+    @property
+    def reason(self) -> AnswerReason | None:
+        """Why the question is unresolved, or what is special about its answer."""
+        if self.answer:
+            return self.answer.reason
+        return AnswerReason.STEP_LIMIT if self.step_limit_reached else None
+
+    @property
+    def is_workable(self) -> bool:
+        """Whether a step on this question is allowed and would do something."""
+        return not self.step_limit_reached and self.need is not Need.NOTHING
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The state in the light of the spec."""
+
+    questions: tuple[QuestionView, ...]
+    findings: Findings
+    score: Score
+    predicates: tuple[GoalPredicate, ...]
+    basis: str
+
+    @property
+    def goal_holds(self) -> bool:
+        """Whether every goal predicate is true."""
+        return all(p.met is PredicateMet.TRUE for p in self.predicates)
+
+    @property
+    def report_digest(self) -> str:
+        """The digest of what a report would say now; no times and no usage are in it."""
+        return report_digest(self.findings)
+
+    @property
+    def fingerprint(self) -> str:
+        """The progress fingerprint of what is known."""
+        return fingerprint(
+            facts=(f.id for f in self.findings.verified()),
+            question_states=((q.question.id, q.state) for q in self.questions),
+            predicates_met=(p.name for p in self.predicates if p.met is PredicateMet.TRUE),
+            searches=self.findings.searches,
+        )
+
+
+def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
+    """Return what the state means under a spec."""
+    questions = spec.questions or tuple(Question(id=i, text=t) for i, t in state.questions.items())
+    records = _records(spec, state, questions)
+    views = tuple(_view(spec, state, records, q) for q in questions)
+    findings = Findings(
+        questions=records.questions,
+        queries=records.queries,
+        searches=records.searches,
+        evidence=records.evidence,
+        facts=records.facts,
+        answers={v.question.id: v.answer for v in views if v.answer},
+        statements=state.statements,
+    )
+    quality = score(findings, spec.goal.target_origins)
+    return Assessment(
+        questions=views,
+        findings=findings,
+        score=quality,
+        predicates=_predicates(spec, views, findings, quality),
+        basis=_basis(findings, views),
+    )
+
+
+def _records(spec: ResearchTaskSpec, state: RunState, questions: tuple[Question, ...]) -> Findings:
+    """Leave out what belongs to questions and sources that the task no longer has."""
+    ids = {q.id for q in questions if state.questions.get(q.id) == q.text}
+    sources = {r.name for r in spec.source_refs}
+    evidence = tuple(e for e in state.evidence.values() if e.document.source_name in sources)
+    documents = {e.document.id for e in evidence}
+    return Findings(
+        questions=questions,
+        queries=tuple(q for q in state.queries if q.question_id in ids),
+        searches=tuple(
+            s for s in state.searches if s.question_id in ids and s.source_name in sources
+        ),
+        evidence=evidence,
+        facts=tuple(
+            f
+            for f in state.facts
+            if f.question_id in ids and all(c.document_id in documents for c in f.citations)
+        ),
+    )
+
+
+def _view(
+    spec: ResearchTaskSpec, state: RunState, records: Findings, question: Question
+) -> QuestionView:
+    known = state.questions.get(question.id) == question.text
+    queries = tuple(q for q in records.queries if q.question_id == question.id)
+    searched = {(s.query, s.source_name) for s in records.searches if s.question_id == question.id}
+    unsearched = tuple(
+        (query, source.name)
+        for query in queries
+        for source in spec.source_refs
+        if (query.text, source.name) not in searched
+    )
+    answer = _standing_answer(spec, state, records, question) if known else None
+    if answer and unsearched and answer.state is not QuestionState.ANSWERED:
+        answer = None
+    steps = state.question_steps.get(question.id, 0) if known else 0
+    return QuestionView(
+        question=question,
+        answer=answer,
+        steps=steps,
+        need=Need.NOTHING if answer else _need(spec, state, records, question, unsearched),
+        unsearched=unsearched,
+        step_limit_reached=answer is None and steps >= spec.budgets.max_steps_per_question,
+    )
+
+
+def _standing_answer(
+    spec: ResearchTaskSpec, state: RunState, records: Findings, question: Question
+) -> Answer | None:
+    """Return the recorded answer, if concluding from today's records gives it again."""
+    recorded = state.answers.get(question.id)
+    if recorded is None:
+        return None
+    again = concluded(spec, records, question)
+    same = (again.state, again.reason) == (recorded.state, recorded.reason)
+    return again if same else None
+
+
+def concluded(spec: ResearchTaskSpec, findings: Findings, question: Question) -> Answer:
+    """Return the answer that the records give to a question now."""
+    return conclude(
+        findings,
+        question,
+        min_origins=spec.goal.min_origins,
+        source_names=tuple(r.name for r in spec.source_refs),
+    )
+
+
+def _need(
+    spec: ResearchTaskSpec,
+    state: RunState,
+    records: Findings,
+    question: Question,
+    unsearched: tuple[tuple[Query, str], ...],
+) -> Need:
+    if not any(q.question_id == question.id for q in records.queries):
+        return Need.PLAN
+    if unsearched:
+        return Need.SEARCH
+    if question.id in state.unextracted:
+        return Need.EXTRACT
+    answered = concluded(spec, records, question).state is QuestionState.ANSWERED
+    if answered or question.id in state.refined:
+        return Need.CONCLUDE
+    return Need.REFINE
+
+
+def _predicates(
+    spec: ResearchTaskSpec,
+    views: tuple[QuestionView, ...],
+    findings: Findings,
+    quality: Score,
+) -> tuple[GoalPredicate, ...]:
+    unsettled = {QuestionState.OPEN, QuestionState.UNRESOLVED}
+    settled = sum(v.state not in unsettled for v in views)
+    every = spec.goal.require_every_question is RequireEveryQuestion.ALL
+    required = max(len(views), 1) if every else 0
+    return (
+        _predicate(PredicateName.QUALITY, quality.quality, spec.quality_threshold),
+        _predicate(PredicateName.FACTS, len(findings.verified()), spec.goal.min_facts),
+        _predicate(PredicateName.QUESTIONS, settled, required),
+    )
+
+
+def _predicate(name: PredicateName, current: int, target: int) -> GoalPredicate:
+    met = PredicateMet.TRUE if current >= target else PredicateMet.FALSE
+    return GoalPredicate(name=name, met=met, current=current, target=target)
+
+
+def _basis(findings: Findings, views: tuple[QuestionView, ...]) -> str:
+    """Return the digest of what a draft is made from: question states and verified facts."""
+    return digest_of(
+        {
+            "questions": [[v.question.id, v.question.text, v.state, v.reason] for v in views],
+            "facts": [f.id for f in findings.facts if f.status is FactStatus.VERIFIED],
+        }
+    )
+
+
+def searched_in_vain(assessment: Assessment) -> bool:
+    """Say whether every search so far failed, so that nothing at all was read."""
+    searches = assessment.findings.searches
+    return bool(searches) and all(s.status is SearchStatus.FAILED for s in searches)

@@ -1,0 +1,108 @@
+"""How a run closes: draft, publish, end. Each closing step is taken once, retries apart.
+
+The ending is decided before the first closing step and recorded with it, so that a crash in
+between finds the same ending again (kill point K7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from controller.api.reasons import RunningReason, TerminalReason
+from controller.api.step import ActionName, StepDecision, Verdict
+from controller.loop.intents import CLOSING_ACTIONS, DraftArguments, Intent, PublishArguments
+from controller.loop.situation import Act, Decision, End, Situation, Wait
+from controller.loop.state import ErrorCount, Retry
+
+MAX_MESSAGE: Final = 1024
+"""Messages are cut to what a condition may hold."""
+
+_FIRST_BACK_OFF: Final = timedelta(seconds=1)
+_LONGEST_BACK_OFF: Final = timedelta(seconds=60)
+
+_NAMED_CLASSES: Final = frozenset(TerminalReason) - {
+    TerminalReason.GOAL_REACHED,
+    TerminalReason.CANCELLED,
+}
+"""An error class that is itself a terminal reason ends the run under its own name."""
+
+
+def close(situation: Situation, reason: TerminalReason, message: str) -> Decision:
+    """Return the next closing step of an ending, or the end where none is left to take.
+
+    A closing step that fails for good ends the run without a report. A success without a report
+    is none: it ends under the failure's name.
+    """
+    message = message[:MAX_MESSAGE]
+    if (broken := _closing_failure(situation)) is not None:
+        if reason is TerminalReason.GOAL_REACHED:
+            return End(ending_of(broken, TerminalReason.REPEATED_FAILURE), broken.message)
+        return End(reason, f"{message}; no report: {broken.message}"[:MAX_MESSAGE])
+    retry = situation.state.retry
+    if retry and retry.action in CLOSING_ACTIONS and situation.now < wake_up(retry):
+        return Wait(RunningReason.BACKING_OFF, retry.message, until=wake_up(retry))
+    verdict = Verdict.FINISH if reason is TerminalReason.GOAL_REACHED else Verdict.FAIL
+    decision = StepDecision(verdict=verdict, reason=reason, message=message)
+    return Act(with_attempt(situation, _closing_intent(situation, decision)))
+
+
+def _closing_intent(situation: Situation, decision: StepDecision) -> Intent:
+    state, basis = situation.state, situation.assessment.basis
+    if state.statements is None or state.draft_basis != basis:
+        return Intent(ActionName.DRAFT, DraftArguments(basis=basis), decision)
+    config_map = f"{situation.task.metadata.name}-report"
+    return Intent(
+        ActionName.PUBLISH,
+        PublishArguments(config_map=config_map, report_digest=situation.assessment.report_digest),
+        decision,
+    )
+
+
+def _closing_failure(situation: Situation) -> ErrorCount | None:
+    """Return the failure for which no closing step is tried again, if there is one."""
+    error = situation.state.errors.get("report")
+    limit = situation.task.spec.progress_policy.identical_failure_limit
+    if error is None:
+        return None
+    final = error.identical >= limit or error.error_class == TerminalReason.INTERNAL_ERROR
+    return error if final else None
+
+
+def same_ending(situation: Situation, before: StepDecision, now: Decision) -> bool:
+    """Say whether a re-opened run would only close again, the same way on the same facts."""
+    if not (situation.state.closed and isinstance(now, Act) and now.intent.decision.ending):
+        return False
+    report = situation.state.report
+    return (
+        now.intent.decision.reason == before.reason
+        and now.intent.action is ActionName.PUBLISH
+        and report is not None
+        and report.report_digest == situation.assessment.report_digest
+    )
+
+
+def ending_of(error: ErrorCount, otherwise: TerminalReason) -> TerminalReason:
+    """Return the error class's own terminal reason where it has one."""
+    named: Mapping[str, TerminalReason] = {r.value: r for r in _NAMED_CLASSES}
+    return named.get(error.error_class, otherwise)
+
+
+def with_attempt(situation: Situation, intent: Intent) -> Intent:
+    """Number the attempt: one more than those of the same action that will be repeated."""
+    retry = situation.state.retry
+    repeats = retry is not None and (retry.action, retry.arguments_json) == (
+        intent.action,
+        intent.arguments_json,
+    )
+    return replace(intent, attempt=retry.attempts + 1) if retry and repeats else intent
+
+
+def wake_up(retry: Retry) -> datetime:
+    """Return when an attempt is repeated: as the other side asked, else by growing delays."""
+    if retry.not_before is not None:
+        return retry.not_before
+    delay: timedelta = min(_FIRST_BACK_OFF * int(2 ** (retry.attempts - 1)), _LONGEST_BACK_OFF)
+    return retry.ended_at + delay

@@ -1,0 +1,328 @@
+"""The decision: ordered guards, the first that applies wins. Read `GUARDS` first.
+
+A guard is a small pure function of one frozen `Situation`; it returns a decision or None. The
+order is part of the contract and tested as a whole: the goal stands before the budgets, so that a
+goal verified on the last affordable step counts; what is in doubt is settled before anything may
+end the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from controller.api.reasons import RunningReason, TerminalReason
+from controller.api.records import AnswerReason, NoteKind
+from controller.api.step import ActionClass, ActionName, StepDecision, Verdict
+from controller.api.task import DesiredState, PredicateMet
+from controller.loop.assessment import assess, searched_in_vain
+from controller.loop.closing import close, ending_of, same_ending, wake_up, with_attempt
+from controller.loop.intents import Intent, NoteArguments, parse_arguments
+from controller.loop.policy import next_intent
+from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
+from controller.loop.state import ErrorCount, RunState, reopened
+from controller.loop.validity import fault_of
+
+Guard = Callable[[Situation], Decision | None]
+
+
+def decide(situation: Situation) -> Decision:
+    """Return the one decision that the situation calls for."""
+    for guard in GUARDS:
+        if (decision := guard(situation)) is not None:
+            return decision
+    raise AssertionError("the last guard always decides")
+
+
+def journal_corrupt(situation: Situation) -> Decision | None:
+    """A journal that does not fold is not touched again."""
+    error = situation.journal_error
+    return End(TerminalReason.JOURNAL_CORRUPT, f"{error.error_class}: {error}") if error else None
+
+
+def already_terminal(situation: Situation) -> Decision | None:
+    """A run that has ended stays so for its generation and request."""
+    closing = situation.state.closing
+    if closing is None or not situation.is_current:
+        return None
+    ending = TerminalReason(closing.decision.reason)
+    if situation.state.closed:
+        return End(ending, closing.decision.message)
+    return close(situation, ending, closing.decision.message)
+
+
+def reopening(situation: Situation) -> Decision | None:
+    """A new generation or request re-opens a run, unless it would end the same again."""
+    closing = situation.state.closing
+    if closing is None:
+        return None
+    fresh = reopened(situation.state)
+    decision = decide(
+        replace(situation, state=fresh, assessment=assess(situation.task.spec, fresh))
+    )
+    if same_ending(situation, closing.decision, decision):
+        return End(TerminalReason(closing.decision.reason), closing.decision.message)
+    return _note(NoteKind.REOPENED, "SpecChanged", "the task was changed or asked for again")
+
+
+def pending_in_doubt(situation: Situation) -> Decision | None:
+    """What another process began is settled first: charged if paid, asked for if an effect."""
+    pending = situation.pending
+    if pending is None or pending.holder == situation.holder:
+        return None
+    if pending.index != situation.state.next_index:
+        return None
+    arguments = parse_arguments(pending.action, pending.arguments)
+    intent = Intent(pending.action, arguments, pending.decision, pending.attempt)
+    return {
+        ActionClass.PURE: None,
+        ActionClass.PAID: Interrupt(intent),
+        ActionClass.EFFECT: Act(intent),
+    }[situation.action_class(intent)]
+
+
+def cancelled(situation: Situation) -> Decision | None:
+    """The user has cancelled the run: absorbing."""
+    if situation.task.spec.desired_state is not DesiredState.CANCELLED:
+        return None
+    return close(situation, TerminalReason.CANCELLED, "cancelled by spec.desiredState")
+
+
+def spec_invalid(situation: Situation) -> Decision | None:
+    """A spec that cannot be run, in whole, is not run in part."""
+    fault = fault_of(situation.task.spec)
+    return close(situation, TerminalReason.INVALID_SPEC, fault) if fault else None
+
+
+def suspended(situation: Situation) -> Decision | None:
+    """Between two actions a run can be suspended and resumed."""
+    is_noted = situation.state.pause is NoteKind.SUSPENDED
+    if situation.task.spec.desired_state is DesiredState.SUSPENDED:
+        message = "suspended by spec.desiredState"
+        if not is_noted:
+            return _note(NoteKind.SUSPENDED, "SuspendedByUser", message)
+        return Wait(RunningReason.SUSPENDED, message)
+    return _note(NoteKind.RESUMED, "ResumedByUser", "resumed") if is_noted else None
+
+
+def goal_reached(situation: Situation) -> Decision | None:
+    """Every goal predicate holds on the recorded facts."""
+    if not situation.assessment.goal_holds:
+        return None
+    met = ", ".join(f"{p.name} {p.current}/{p.target}" for p in situation.assessment.predicates)
+    return close(situation, TerminalReason.GOAL_REACHED, f"every goal predicate holds: {met}")
+
+
+def deadline_exceeded(situation: Situation) -> Decision | None:
+    """The active time is used up."""
+    limit = situation.task.spec.budgets.active_deadline_seconds
+    if situation.active_milliseconds < limit * 1000:
+        return None
+    missing = f"; missing: {situation.missing.message}" if situation.missing else ""
+    return close(
+        situation,
+        TerminalReason.DEADLINE_EXCEEDED,
+        f"spec.budgets.activeDeadlineSeconds is {limit}{missing}",
+    )
+
+
+def references_not_ready(situation: Situation) -> Decision | None:
+    """Waiting is not ending: the run goes on when what is missing is there."""
+    missing, is_noted = situation.missing, situation.state.pause is NoteKind.WAITING
+    if missing is None:
+        if is_noted:
+            return _note(NoteKind.WAITING_ENDED, "ReferencesReady", "every reference is ready")
+        return None
+    if not is_noted or situation.state.pause_reason != missing.reason:
+        return _note(NoteKind.WAITING, missing.reason, missing.message)
+    return Wait(
+        RunningReason.WAITING_FOR_REFERENCE,
+        missing.message,
+        until=_deadline(situation),
+        accepted=missing.reason,
+    )
+
+
+def step_budget(situation: Situation) -> Decision | None:
+    """The next step would be one too many: tested before it is taken."""
+    limit, used = situation.task.spec.budgets.max_steps, situation.state.usage.steps
+    if used < limit:
+        return None
+    return close(
+        situation,
+        TerminalReason.STEP_BUDGET_EXHAUSTED,
+        f"{used} of spec.budgets.maxSteps {limit} are used",
+    )
+
+
+def source_call_budget(situation: Situation) -> Decision | None:
+    """The next call to a remote source would be one too many."""
+    intent = next_intent(situation.assessment)
+    if intent is None or situation.action_class(intent) is not ActionClass.PAID:
+        return None
+    limit = situation.task.spec.budgets.max_source_calls
+    used = situation.state.usage.source_calls
+    if used + 1 <= limit:
+        return None
+    return close(
+        situation,
+        TerminalReason.SOURCE_CALL_BUDGET_EXHAUSTED,
+        f"{used} of spec.budgets.maxSourceCalls {limit} are used",
+    )
+
+
+def sources_unavailable(situation: Situation) -> Decision | None:
+    """Every source has failed with its retries spent, and nothing was read."""
+    sources = {r.name for r in situation.task.spec.source_refs}
+    failed = {e.subject.removeprefix("source/") for e in situation.state.errors.values()}
+    if not (sources <= failed and searched_in_vain(situation.assessment)):
+        return None
+    return close(situation, TerminalReason.SOURCES_UNAVAILABLE, _last_message(situation.state))
+
+
+def repeated_failure(situation: Situation) -> Decision | None:
+    """The same attempt has failed in the same way too often in a row."""
+    limit = situation.task.spec.progress_policy.identical_failure_limit
+    return _tripped(
+        situation,
+        lambda error: error.identical >= limit,
+        TerminalReason.REPEATED_FAILURE,
+    )
+
+
+def error_threshold(situation: Situation) -> Decision | None:
+    """One class of error has come too often in a row from one subject."""
+    limit = situation.task.spec.progress_policy.error_threshold
+    return _tripped(
+        situation,
+        lambda error: error.count >= limit or error.error_class == TerminalReason.INTERNAL_ERROR,
+        TerminalReason.ERROR_THRESHOLD_REACHED,
+    )
+
+
+def cycle_detected(situation: Situation) -> Decision | None:
+    """What is known came back to what it was."""
+    if not situation.state.progress.cycle:
+        return None
+    return close(
+        situation, TerminalReason.CYCLE_DETECTED, "an earlier progress fingerprint came back"
+    )
+
+
+def no_progress(situation: Situation) -> Decision | None:
+    """The run is only busy."""
+    limit = situation.task.spec.progress_policy.max_stalled_steps
+    stalled = situation.state.progress.stalled_steps
+    if stalled < limit:
+        return None
+    return close(
+        situation,
+        TerminalReason.NO_PROGRESS,
+        f"{stalled} steps in a row brought nothing new "
+        f"(spec.progressPolicy.maxStalledSteps {limit})",
+    )
+
+
+def backing_off(situation: Situation) -> Decision | None:
+    """A failed attempt is repeated, not before its time; another ending may come first."""
+    retry = situation.state.retry
+    if retry is None:
+        return None
+    wake = wake_up(retry)
+    if situation.now >= wake:
+        return None
+    return Wait(
+        RunningReason.BACKING_OFF,
+        f"{retry.action} failed ({retry.error_class}: {retry.message}); attempt "
+        f"{retry.attempts + 1} of {_attempts(situation)}; the error counts when they are spent",
+        until=min(wake, _deadline(situation)),
+    )
+
+
+def next_action(situation: Situation) -> Decision | None:
+    """Do what the policy says."""
+    intent = next_intent(situation.assessment)
+    return Act(with_attempt(situation, intent)) if intent else None
+
+
+def nothing_left(situation: Situation) -> Decision:
+    """Nothing legal is left, and the goal does not hold."""
+    limited = [
+        view.question.id
+        for view in situation.assessment.questions
+        if view.reason is AnswerReason.STEP_LIMIT
+    ]
+    if limited:
+        return close(
+            situation,
+            TerminalReason.STEP_BUDGET_EXHAUSTED,
+            f"spec.budgets.maxStepsPerQuestion is used up for {', '.join(limited)}",
+        )
+    unmet = ", ".join(
+        f"{p.name} {p.current}/{p.target}"
+        for p in situation.assessment.predicates
+        if p.met is PredicateMet.FALSE
+    )
+    return close(
+        situation,
+        TerminalReason.SOURCES_EXHAUSTED,
+        f"nothing unread and no new query is left; not met: {unmet}",
+    )
+
+
+GUARDS: Final[tuple[Guard, ...]] = (
+    journal_corrupt,  # what cannot be trusted is not acted on
+    already_terminal,  # an ended run stays ended, a closing one closes
+    reopening,  # a new generation or request may start it again
+    pending_in_doubt,  # charged before anything else may end the run
+    cancelled,  # the user's word
+    spec_invalid,  # nothing is run in part
+    suspended,  # the user's word
+    goal_reached,  # before budgets: the last affordable step may reach it
+    deadline_exceeded,  # waiting counts, so this stands before it
+    references_not_ready,  # wait, do not end
+    step_budget,  # checked, then spent
+    source_call_budget,
+    sources_unavailable,  # has a name of its own
+    repeated_failure,
+    error_threshold,
+    cycle_detected,
+    no_progress,
+    backing_off,  # only a run that goes on waits for its next attempt
+    next_action,
+    nothing_left,
+)
+
+
+def _note(kind: NoteKind, reason: str, message: str) -> Act:
+    decision = StepDecision(verdict=Verdict.CONTINUE, reason=reason)
+    arguments = NoteArguments(kind=kind, reason=reason, message=message[:1024])
+    return Act(Intent(ActionName.NOTE, arguments, decision))
+
+
+def _tripped(
+    situation: Situation, trips: Callable[[ErrorCount], bool], otherwise: TerminalReason
+) -> Decision | None:
+    error = next((e for e in situation.state.errors.values() if trips(e)), None)
+    if error is None:
+        return None
+    return close(
+        situation,
+        ending_of(error, otherwise),
+        f"{error.error_class} from {error.subject}, {error.count} in a row: {error.message}",
+    )
+
+
+def _attempts(situation: Situation) -> int:
+    return situation.task.spec.progress_policy.max_action_retries + 1
+
+
+def _deadline(situation: Situation) -> datetime:
+    limit = situation.task.spec.budgets.active_deadline_seconds * 1000
+    return situation.now + timedelta(milliseconds=limit - situation.active_milliseconds)
+
+
+def _last_message(state: RunState) -> str:
+    return "; ".join(f"{e.subject}: {e.error_class}: {e.message}" for e in state.errors.values())

@@ -1,0 +1,115 @@
+"""What a run can do next, as data: one argument model an action, and the intent that carries it.
+
+Arguments are normalised: the same arguments always have the same JSON, so that the operation id
+and the count of identical failures (P `identicalFailureLimit`) mean something.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from controller.api.base import ApiModel, Digest, Label, Message, Name, Title, Word, canonical_json
+from controller.api.records import NoteKind
+from controller.api.step import ActionName, StepDecision
+
+
+class PlanArguments(ApiModel):
+    """The questions that need queries; none: the topic needs questions as well."""
+
+    question_ids: Annotated[tuple[Label, ...], Field(max_length=20)] = ()
+
+
+class SearchArguments(ApiModel):
+    """One query of a question, to one source."""
+
+    question_id: Label
+    source_name: Name
+    query: Title
+
+
+class QuestionArguments(ApiModel):
+    """The question that `Extract`, `Refine` or `Conclude` works on."""
+
+    question_id: Label
+
+
+class DraftArguments(ApiModel):
+    """The digest of the answers and facts that the draft is made from."""
+
+    basis: Digest
+
+
+class PublishArguments(ApiModel):
+    """Where the report goes, and the digest of what it says."""
+
+    config_map: Name
+    report_digest: Digest
+
+
+class NoteArguments(ApiModel):
+    """What moved the run's state without an action."""
+
+    kind: NoteKind
+    reason: Word | None = None
+    message: Message = ""
+
+
+Arguments = (
+    PlanArguments
+    | SearchArguments
+    | QuestionArguments
+    | DraftArguments
+    | PublishArguments
+    | NoteArguments
+)
+
+ARGUMENTS: Final[dict[ActionName, type[Arguments]]] = {
+    ActionName.PLAN: PlanArguments,
+    ActionName.SEARCH: SearchArguments,
+    ActionName.EXTRACT: QuestionArguments,
+    ActionName.REFINE: QuestionArguments,
+    ActionName.CONCLUDE: QuestionArguments,
+    ActionName.DRAFT: DraftArguments,
+    ActionName.PUBLISH: PublishArguments,
+    ActionName.NOTE: NoteArguments,
+}
+
+CLOSING_ACTIONS: Final = frozenset({ActionName.DRAFT, ActionName.PUBLISH})
+"""The actions that only an ending takes; they are counted apart from `maxSteps`."""
+
+
+@dataclass(frozen=True)
+class Intent:
+    """One bounded action, decided and not yet done."""
+
+    action: ActionName
+    arguments: Arguments
+    decision: StepDecision
+    attempt: int = 1
+
+    @property
+    def question_id(self) -> str | None:
+        """The question that the action works on, if it works on one."""
+        if isinstance(self.arguments, SearchArguments | QuestionArguments):
+            return self.arguments.question_id
+        return None
+
+    @property
+    def arguments_json(self) -> str:
+        """The normalised arguments."""
+        return canonical_json(self.arguments.to_json())
+
+    @property
+    def subject(self) -> str:
+        """Whose failures an attempt's failure is counted with: a source's, the report's, ours."""
+        if isinstance(self.arguments, SearchArguments):
+            return f"source/{self.arguments.source_name}"
+        return "report" if self.action in CLOSING_ACTIONS else "operator"
+
+
+def parse_arguments(action: ActionName, arguments_json: str) -> Arguments:
+    """Return the typed arguments of a stored intent or step."""
+    return ARGUMENTS[action].model_validate_json(arguments_json)

@@ -1,0 +1,53 @@
+"""The directed policy: which legal action comes next. Questions are worked on one by one.
+
+Legal, in this order, each once its need is there: `Plan`, `Search`, `Extract`, `Conclude`,
+`Refine`. The next question is chosen from the assessment, never from process memory, so that a
+fresh process chooses the same (requirement S0.5).
+"""
+
+from __future__ import annotations
+
+from controller.api.step import ActionName, StepDecision, Verdict
+from controller.loop.assessment import Assessment, Need, QuestionView
+from controller.loop.intents import (
+    Arguments,
+    Intent,
+    PlanArguments,
+    QuestionArguments,
+    SearchArguments,
+)
+
+_REASONS = {
+    Need.PLAN: "QueriesNeeded",
+    Need.SEARCH: "QueryNotSearched",
+    Need.EXTRACT: "EvidenceNotUsed",
+    Need.CONCLUDE: "QuestionReady",
+    Need.REFINE: "NoQueryLeft",
+}
+
+
+def next_intent(assessment: Assessment) -> Intent | None:
+    """Return the next action, None where nothing legal is left."""
+    workable = [view for view in assessment.questions if view.is_workable]
+    if not assessment.questions:
+        return _intent(Need.PLAN, PlanArguments())
+    if unplanned := [v.question.id for v in workable if v.need is Need.PLAN]:
+        return _intent(Need.PLAN, PlanArguments(question_ids=tuple(unplanned)))
+    return _inner(workable[0]) if workable else None
+
+
+def _inner(view: QuestionView) -> Intent:
+    """Return the next action on one question: the inner loop."""
+    question_id = view.question.id
+    if view.need is Need.SEARCH:
+        query, source_name = view.unsearched[0]
+        return _intent(
+            Need.SEARCH,
+            SearchArguments(question_id=question_id, source_name=source_name, query=query.text),
+        )
+    return _intent(view.need, QuestionArguments(question_id=question_id))
+
+
+def _intent(need: Need, arguments: Arguments) -> Intent:
+    decision = StepDecision(verdict=Verdict.CONTINUE, reason=_REASONS[need])
+    return Intent(ActionName(need.value), arguments, decision)

@@ -1,0 +1,160 @@
+"""From a decision to a record: the intent that is stored before, and the step that is stored after.
+
+Pure: what happened comes in as data, with its times. A step is sealed with the fingerprint of
+what is known after it, so that progress can be judged from the journal alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from controller.api.base import digest_of
+from controller.api.records import (
+    Answer,
+    Evidence,
+    ExtractRecord,
+    NoteRecord,
+    PlanRecord,
+    PublishRecord,
+    SearchRecord,
+    Statement,
+)
+from controller.api.step import (
+    FORMAT_VERSION,
+    ActionClass,
+    ActionName,
+    Observation,
+    Outcome,
+    ResearchStepSpec,
+    StepError,
+    StepUsage,
+)
+from controller.api.task import Pending
+from controller.loop import journal
+from controller.loop.assessment import assess
+from controller.loop.intents import Intent, parse_arguments
+from controller.loop.situation import Situation
+from controller.loop.state import apply
+from controller.loop.status import shortened
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an action found: a sentence for people, and the record that its step carries."""
+
+    summary: str
+    plan: PlanRecord | None = None
+    search: SearchRecord | None = None
+    evidence: tuple[Evidence, ...] = ()
+    extract: ExtractRecord | None = None
+    answer: Answer | None = None
+    statements: tuple[Statement, ...] | None = None
+    publish: PublishRecord | None = None
+    note: NoteRecord | None = None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How an attempt went, and when it ended. `duration` is its own time."""
+
+    outcome: Outcome
+    found: Found
+    ended_at: datetime
+    duration: timedelta
+    error: StepError | None = None
+
+
+def pending_of(situation: Situation, intent: Intent) -> Pending:
+    """Return the intent as it is stored before it is carried out."""
+    state = situation.state
+    return Pending(
+        index=state.next_index,
+        action=intent.action,
+        question_id=intent.question_id,
+        arguments=intent.arguments_json,
+        attempt=intent.attempt,
+        operation_id=journal.operation_id(
+            state.task_uid, state.next_index, intent.action, intent.arguments_json
+        ),
+        holder=situation.holder,
+        start_time=situation.now,
+        decision=intent.decision,
+    )
+
+
+def intent_of(pending: Pending) -> Intent:
+    """Return a stored intent again."""
+    arguments = parse_arguments(pending.action, pending.arguments)
+    return Intent(pending.action, arguments, pending.decision, pending.attempt)
+
+
+def is_same_intent(stored: Pending | None, wanted: Pending) -> bool:
+    """Say whether a stored intent is this very one, of this very process."""
+    return stored is not None and stored.model_copy(
+        update={"start_time": wanted.start_time, "decision": wanted.decision}
+    ) == wanted
+
+
+def record(situation: Situation, pending: Pending, attempt: Attempt) -> ResearchStepSpec:
+    """Return the sealed step of an attempt."""
+    state, task, intent, found = situation.state, situation.task, intent_of(pending), attempt.found
+    counted = intent.action is not ActionName.NOTE and intent.decision.ending is None
+    paid = situation.action_class(intent) is ActionClass.PAID
+    spec = ResearchStepSpec(
+        format_version=FORMAT_VERSION,
+        task_name=state.task_name,
+        task_uid=state.task_uid,
+        generation=task.metadata.generation,
+        request=task.request,
+        round=state.round,
+        index=pending.index,
+        attempt=pending.attempt,
+        holder=pending.holder,
+        start_time=pending.start_time,
+        end_time=attempt.ended_at,
+        active_milliseconds=_active_milliseconds(situation, pending, attempt.ended_at),
+        action=pending.action,
+        question_id=pending.question_id,
+        operation_id=pending.operation_id,
+        arguments=pending.arguments,
+        outcome=attempt.outcome,
+        error=attempt.error,
+        usage=StepUsage(
+            steps=int(counted),
+            source_calls=int(paid),
+            duration_milliseconds=max(0, attempt.duration // timedelta(milliseconds=1)),
+        ),
+        decision=pending.decision,
+        observation=_observation(found),
+        plan=found.plan,
+        search=found.search,
+        evidence=found.evidence,
+        extract=found.extract,
+        answer=found.answer,
+        statements=found.statements,
+        publish=found.publish,
+        note=found.note,
+        fingerprint=journal.UNSEALED,
+        previous_digest=state.digest,
+        digest=journal.UNSEALED,
+    )
+    known = assess(task.spec, apply(state, spec)).fingerprint
+    return journal.seal(spec.model_copy(update={"fingerprint": known}))
+
+
+def _active_milliseconds(situation: Situation, pending: Pending, ended_at: datetime) -> int:
+    """Return the active time since the step before; a clock that went back counts as 0."""
+    if situation.state.last_time is None:
+        return max(0, (ended_at - pending.start_time) // timedelta(milliseconds=1))
+    used = situation.state.usage.active_milliseconds
+    return replace(situation, now=ended_at).active_milliseconds - used
+
+
+def _observation(found: Found) -> Observation:
+    records = {
+        name: value.to_json() if hasattr(value, "to_json") else [v.to_json() for v in value]
+        for name, value in vars(found).items()
+        if name != "summary" and value is not None
+    }
+    return Observation(digest=digest_of(records), summary=shortened(found.summary, 1024))

@@ -1,0 +1,99 @@
+"""What a decision may depend on, and what it may be: frozen data, no behaviour of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from controller.api.errors import JournalError
+from controller.api.reasons import AcceptedReason, RunningReason, TerminalReason
+from controller.api.step import ActionClass, ActionName
+from controller.api.task import Pending, ResearchTask
+from controller.loop.assessment import Assessment
+from controller.loop.intents import Intent, SearchArguments
+from controller.loop.state import RunState
+
+
+@dataclass(frozen=True)
+class MissingReference:
+    """What a task refers to and cannot use now: nothing is sent until it is mended."""
+
+    reason: AcceptedReason
+    message: str
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything that a decision may depend on."""
+
+    task: ResearchTask
+    state: RunState
+    assessment: Assessment
+    now: datetime
+    holder: str
+    pending: Pending | None = None
+    missing: MissingReference | None = None
+    remote_sources: frozenset[str] = frozenset()
+    journal_error: JournalError | None = None
+
+    @property
+    def active_milliseconds(self) -> int:
+        """Active time up to now; a clock that went back counts as 0."""
+        used, last = self.state.usage.active_milliseconds, self.state.last_time
+        if last is None or not self.state.counts_time:
+            return used
+        return used + max(0, int((self.now - last) / timedelta(milliseconds=1)))
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the closing steps were decided on this generation and request."""
+        closing = self.state.closing
+        return closing is not None and (
+            (closing.generation, closing.request)
+            == (self.task.metadata.generation, self.task.request)
+        )
+
+    def action_class(self, intent: Intent) -> ActionClass:
+        """Return what a crash during the action would mean."""
+        if intent.action is ActionName.PUBLISH:
+            return ActionClass.EFFECT
+        arguments = intent.arguments
+        remote = (
+            isinstance(arguments, SearchArguments) and arguments.source_name in self.remote_sources
+        )
+        return ActionClass.PAID if remote else ActionClass.PURE
+
+
+@dataclass(frozen=True)
+class Act:
+    """Do one bounded action."""
+
+    intent: Intent
+
+
+@dataclass(frozen=True)
+class Interrupt:
+    """Record an attempt of another process as interrupted, and charge it."""
+
+    intent: Intent
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Do nothing now. `until` is when to look again by the clock, None: when something changes."""
+
+    reason: RunningReason
+    message: str
+    until: datetime | None = None
+    accepted: AcceptedReason = AcceptedReason.ACCEPTED
+
+
+@dataclass(frozen=True)
+class End:
+    """The run has ended; nothing is left to do but to say so."""
+
+    reason: TerminalReason
+    message: str
+
+
+Decision = Act | Interrupt | Wait | End

@@ -1,0 +1,381 @@
+"""The fold: what a run knows, from its journal alone.
+
+`fold` is the only writer of `RunState`, and it sees neither the spec nor a clock: folding a
+prefix and then the rest gives what folding the whole gives. What the spec makes of the state
+(which questions count, whether the goal holds) is `assessment`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from controller.api.errors import JournalError
+from controller.api.records import (
+    Answer,
+    Block,
+    Evidence,
+    Fact,
+    FactStatus,
+    NoteKind,
+    PublishRecord,
+    Query,
+    SearchRecord,
+    SearchStatus,
+    Statement,
+)
+from controller.api.step import ActionName, Outcome, ResearchStep, ResearchStepSpec, StepDecision
+from controller.loop import journal
+from controller.loop.intents import DraftArguments, Intent, parse_arguments
+from controller.loop.progress import Fingerprints
+
+Record = TypeVar("Record")
+
+_EMPTY: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a round has used: integers only, and no counter falls."""
+
+    steps: int = 0
+    source_calls: int = 0
+    active_milliseconds: int = 0
+    writes: int = 0
+    resumes: int = 0
+    interrupted: int = 0
+    verifier_rejections: int = 0
+
+
+@dataclass(frozen=True)
+class ErrorCount:
+    """Failures in a row of one subject: of one class, and of one identical attempt."""
+
+    subject: str
+    error_class: str
+    count: int
+    identity: str
+    identical: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Retry:
+    """An attempt that will be repeated: which one, and not before when."""
+
+    action: ActionName
+    arguments_json: str
+    attempts: int
+    error_class: str
+    message: str
+    ended_at: datetime
+    not_before: datetime | None
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The ending that closing steps were taken under, and what it was decided on."""
+
+    decision: StepDecision
+    generation: int
+    request: str | None
+
+
+@dataclass(frozen=True)
+class RunState:
+    """Everything that the journal says about a run."""
+
+    task_name: str
+    task_uid: str
+    digest: str
+    next_index: int = 0
+    round: int = 0
+    questions: Mapping[str, str] = field(default_factory=dict)
+    queries: tuple[Query, ...] = ()
+    refined: frozenset[str] = frozenset()
+    searches: tuple[SearchRecord, ...] = ()
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    unextracted: frozenset[str] = frozenset()
+    facts: tuple[Fact, ...] = ()
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    statements: tuple[Statement, ...] | None = None
+    draft_basis: str | None = None
+    report: PublishRecord | None = None
+    closing: Closing | None = None
+    closed: bool = False
+    pause: NoteKind | None = None
+    pause_reason: str | None = None
+    usage: Usage = Usage()
+    question_steps: Mapping[str, int] = _EMPTY
+    errors: Mapping[str, ErrorCount] = field(default_factory=dict)
+    retry: Retry | None = None
+    progress: Fingerprints = field(default_factory=Fingerprints)
+    started_at: datetime | None = None
+    last: ResearchStepSpec | None = None
+
+    @property
+    def last_time(self) -> datetime | None:
+        """When the newest step was recorded."""
+        return self.last.end_time if self.last else None
+
+    @property
+    def counts_time(self) -> bool:
+        """Whether time passing now is active time."""
+        return not self.closed and self.pause is not NoteKind.SUSPENDED
+
+
+def initial(task_name: str, task_uid: str, topic: str) -> RunState:
+    """Return the state of a run without a step."""
+    return RunState(task_name, task_uid, journal.genesis_digest(task_uid, topic))
+
+
+def fold(state: RunState, step: ResearchStep) -> RunState:
+    """Return the state after a stored step.
+
+    Raises:
+        JournalError: the step does not continue this journal, or does not say what it must.
+    """
+    journal.check(
+        step,
+        task_name=state.task_name,
+        task_uid=state.task_uid,
+        index=state.next_index,
+        previous=state.digest,
+    )
+    return apply(state, step.spec)
+
+
+def apply(state: RunState, spec: ResearchStepSpec) -> RunState:
+    """Return the state after a step that is known to continue the journal.
+
+    Raises:
+        JournalError: the step lacks the record that its action must have.
+    """
+    after = replace(
+        state,
+        digest=spec.digest,
+        next_index=spec.index + 1,
+        round=spec.round,
+        usage=_charged(state, spec),
+        question_steps=_counted(state.question_steps, spec),
+        started_at=state.started_at or spec.start_time,
+        closing=_closing(state, spec),
+        last=spec,
+    )
+    after = _outcome(after, spec)
+    if spec.outcome is Outcome.COMPLETED or spec.search is not None:
+        after = _FOUND[spec.action](after, spec)
+    return replace(after, progress=state.progress.after(spec))
+
+
+def reopened(state: RunState) -> RunState:
+    """Return the state that a re-opening leaves: what failed may be tried again."""
+    return replace(
+        state,
+        closing=None,
+        closed=False,
+        errors={},
+        retry=None,
+        searches=tuple(s for s in state.searches if s.status is not SearchStatus.FAILED),
+        progress=state.progress.restarted(),
+    )
+
+
+def _charged(state: RunState, spec: ResearchStepSpec) -> Usage:
+    usage, used = state.usage, spec.usage
+    rejected = (
+        sum(f.status is FactStatus.REJECTED for f in spec.extract.facts) if spec.extract else 0
+    )
+    return Usage(
+        steps=usage.steps + used.steps,
+        source_calls=usage.source_calls + used.source_calls,
+        active_milliseconds=usage.active_milliseconds + spec.active_milliseconds,
+        writes=usage.writes + (spec.publish is not None),
+        resumes=usage.resumes + (spec.note is not None and spec.note.kind is NoteKind.REOPENED),
+        interrupted=usage.interrupted + (spec.outcome is Outcome.INTERRUPTED),
+        verifier_rejections=usage.verifier_rejections + rejected,
+    )
+
+
+def _counted(question_steps: Mapping[str, int], spec: ResearchStepSpec) -> Mapping[str, int]:
+    if spec.question_id is None:
+        return question_steps
+    return {**question_steps, spec.question_id: question_steps.get(spec.question_id, 0) + 1}
+
+
+def _closing(state: RunState, spec: ResearchStepSpec) -> Closing | None:
+    if spec.decision.ending is None:
+        return state.closing
+    return Closing(spec.decision, spec.generation, spec.request)
+
+
+def _outcome(state: RunState, spec: ResearchStepSpec) -> RunState:
+    """Count a failure, or clear what its subject's failures left."""
+    if spec.action is ActionName.NOTE:
+        return state
+    error = spec.error
+    if error is None:
+        subject = Intent(
+            spec.action, parse_arguments(spec.action, spec.arguments), spec.decision
+        ).subject
+        clean = {s: e for s, e in state.errors.items() if s != subject}
+        return replace(state, errors=clean, retry=None)
+    attempts = state.retry.attempts if state.retry and _repeats(state.retry, spec) else 0
+    if spec.outcome is Outcome.FAILED:
+        return replace(state, errors=_failed(state, spec), retry=None)
+    return replace(
+        state,
+        retry=Retry(
+            action=spec.action,
+            arguments_json=spec.arguments,
+            attempts=attempts + 1,
+            error_class=error.error_class,
+            message=error.message,
+            ended_at=spec.end_time,
+            not_before=error.retry_after,
+        ),
+    )
+
+
+def _repeats(retry: Retry, spec: ResearchStepSpec) -> bool:
+    return (retry.action, retry.arguments_json) == (spec.action, spec.arguments)
+
+
+def _failed(state: RunState, spec: ResearchStepSpec) -> Mapping[str, ErrorCount]:
+    assert spec.error is not None
+    error = spec.error
+    identity = f"{spec.action}:{spec.arguments}:{error.error_class}"
+    before = state.errors.get(error.subject)
+    same_class = before is not None and before.error_class == error.error_class
+    identical = before is not None and before.identity == identity
+    count = ErrorCount(
+        subject=error.subject,
+        error_class=error.error_class,
+        count=before.count + 1 if before and same_class else 1,
+        identity=identity,
+        identical=before.identical + 1 if before and identical else 1,
+        message=error.message,
+    )
+    return {**state.errors, error.subject: count}
+
+
+def _planned(state: RunState, spec: ResearchStepSpec) -> RunState:
+    plan = _required(spec.plan, spec)
+    changed = {q.id for q in plan.questions if state.questions.get(q.id, q.text) != q.text}
+    state = _without_questions(state, changed)
+    refined = state.refined
+    if spec.action is ActionName.REFINE and spec.question_id is not None:
+        refined |= {spec.question_id}
+    known = set(state.queries)
+    return replace(
+        state,
+        questions={**state.questions, **{q.id: q.text for q in plan.questions}},
+        queries=state.queries + tuple(q for q in plan.queries if q not in known),
+        refined=refined,
+    )
+
+
+def _without_questions(state: RunState, ids: set[str]) -> RunState:
+    """Forget all that belongs to questions whose text has changed: they are other questions."""
+    if not ids:
+        return state
+    return replace(
+        state,
+        queries=tuple(q for q in state.queries if q.question_id not in ids),
+        searches=tuple(s for s in state.searches if s.question_id not in ids),
+        facts=tuple(f for f in state.facts if f.question_id not in ids),
+        answers={i: a for i, a in state.answers.items() if i not in ids},
+        refined=state.refined - ids,
+        unextracted=state.unextracted - ids,
+        question_steps={i: n for i, n in state.question_steps.items() if i not in ids},
+        statements=None,
+    )
+
+
+def _searched(state: RunState, spec: ResearchStepSpec) -> RunState:
+    search = _required(spec.search, spec)
+    if spec.outcome not in {Outcome.COMPLETED, Outcome.FAILED}:
+        return state
+    known = {(h.document_id, h.span) for s in _of(state.searches, search) for h in s.hits}
+    new = any((h.document_id, h.span) not in known for h in search.hits)
+    unextracted = {search.question_id} if new else set()
+    evidence = dict(state.evidence)
+    for found in spec.evidence:
+        evidence[found.document.id] = merged(evidence.get(found.document.id), found)
+    return replace(
+        state,
+        searches=(*state.searches, search),
+        evidence=evidence,
+        unextracted=state.unextracted | unextracted,
+    )
+
+
+def _of(searches: tuple[SearchRecord, ...], search: SearchRecord) -> tuple[SearchRecord, ...]:
+    return tuple(s for s in searches if s.question_id == search.question_id)
+
+
+def merged(known: Evidence | None, found: Evidence) -> Evidence:
+    """Return one document's evidence with the blocks of both, by offset, none twice."""
+    if known is None:
+        return found
+    blocks: dict[tuple[int, int], Block] = {(b.start, b.end): b for b in known.blocks}
+    blocks |= {(b.start, b.end): b for b in found.blocks}
+    ordered = tuple(blocks[key] for key in sorted(blocks))
+    return Evidence.model_construct(document=found.document, blocks=ordered)
+
+
+def _extracted(state: RunState, spec: ResearchStepSpec) -> RunState:
+    extract = _required(spec.extract, spec)
+    known = {f.id for f in state.facts}
+    return replace(
+        state,
+        facts=state.facts + tuple(f for f in extract.facts if f.id not in known),
+        unextracted=state.unextracted - {extract.question_id},
+        statements=None,
+    )
+
+
+def _concluded(state: RunState, spec: ResearchStepSpec) -> RunState:
+    answer = _required(spec.answer, spec)
+    return replace(state, answers={**state.answers, answer.question_id: answer}, statements=None)
+
+
+def _drafted(state: RunState, spec: ResearchStepSpec) -> RunState:
+    arguments = DraftArguments.model_validate_json(spec.arguments)
+    return replace(state, statements=_required(spec.statements, spec), draft_basis=arguments.basis)
+
+
+def _published(state: RunState, spec: ResearchStepSpec) -> RunState:
+    return replace(state, report=_required(spec.publish, spec), closed=True)
+
+
+def _noted(state: RunState, spec: ResearchStepSpec) -> RunState:
+    note = _required(spec.note, spec)
+    if note.kind is NoteKind.REOPENED:
+        return reopened(state)
+    if note.kind in {NoteKind.RESUMED, NoteKind.WAITING_ENDED}:
+        return replace(state, pause=None, pause_reason=None)
+    return replace(state, pause=note.kind, pause_reason=note.reason)
+
+
+_FOUND: Final = {
+    ActionName.PLAN: _planned,
+    ActionName.REFINE: _planned,
+    ActionName.SEARCH: _searched,
+    ActionName.EXTRACT: _extracted,
+    ActionName.CONCLUDE: _concluded,
+    ActionName.DRAFT: _drafted,
+    ActionName.PUBLISH: _published,
+    ActionName.NOTE: _noted,
+}
+
+
+def _required(record: Record | None, spec: ResearchStepSpec) -> Record:
+    if record is None:
+        raise JournalError(
+            "IncompleteStep", f"step {spec.index} ({spec.action}) lacks what it found"
+        )
+    return record

@@ -1,0 +1,274 @@
+"""One reconcile: gather, fold, decide, act, record. The imperative shell around a pure core.
+
+At most one action a turn. The status write that folds step n also stores the intent of step n+1,
+so a step costs two writes; nothing is written while nothing changes. State is the journal: what
+this object remembers of a run is a cache that any error throws away.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from controller.actions.attempt import attempt, interrupted
+from controller.actions.context import Context
+from controller.actions.publish import rebuilt_report
+from controller.api.base import API_VERSION
+from controller.api.errors import AlreadyExistsError, ConflictError, JournalError, NotFoundError
+from controller.api.meta import ObjectMeta, OwnerReference
+from controller.api.step import ResearchStep, ResearchStepSpec, step_name
+from controller.api.task import Pending, ResearchTask
+from controller.events import events_of
+from controller.loop.assessment import assess
+from controller.loop.decide import decide
+from controller.loop.recording import intent_of, is_same_intent, pending_of, record
+from controller.loop.situation import Act, Decision, Interrupt, Situation, Wait
+from controller.loop.state import RunState, fold, initial
+from controller.loop.status import build_status
+from controller.ports import Clock, ReferenceResolver, References, TaskKey, TaskStore
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Requeue:
+    """When to look at a task again: after some seconds, or None: when something changes."""
+
+    after: float | None
+
+
+AT_ONCE = Requeue(0)
+ON_CHANGE = Requeue(None)
+
+
+@dataclass
+class _Run:
+    """What this process knows of a run that has not ended: a cache of store and journal."""
+
+    task: ResearchTask
+    state: RunState
+    is_fresh: bool = True
+    journal_error: JournalError | None = None
+
+
+class Reconciler:
+    """Takes tasks towards their goals, one bounded action a turn.
+
+    One turn of a task must end before its next begins; the queue sees to that.
+    """
+
+    def __init__(
+        self, *, store: TaskStore, references: ReferenceResolver, clock: Clock, holder: str
+    ) -> None:
+        self._store = store
+        self._references = references
+        self._clock = clock
+        self._holder = holder
+        self._runs: dict[TaskKey, _Run] = {}
+        self._is_draining = False
+
+    def drain(self) -> None:
+        """From now on record what ends, and store no further intent: nothing stays in doubt."""
+        self._is_draining = True
+
+    def observe(self, key: TaskKey, resource_version: str) -> bool:
+        """Take note of a version that the watch has seen; say whether it is news."""
+        run = self._runs.get(key)
+        if run is not None and run.task.metadata.resource_version == resource_version:
+            return False
+        if run is not None:
+            run.is_fresh = False
+        return True
+
+    def forget(self, key: TaskKey) -> None:
+        """Drop what is known of a task."""
+        self._runs.pop(key, None)
+
+    async def reconcile(self, key: TaskKey) -> Requeue:
+        """Do one turn of a task.
+
+        Raises:
+            StoreError: the store did not answer or refused; the same turn can be done again.
+        """
+        try:
+            return await self._turn(key)
+        except NotFoundError:
+            self.forget(key)
+            return ON_CHANGE
+        except (ConflictError, AlreadyExistsError) as error:
+            # Someone else stepped, or this process did before a crash: read, adopt, decide again.
+            logger.info("%s: gathering again: %s", key, error)
+            self._mark_stale(key)
+            return AT_ONCE
+        except BaseException:
+            self._mark_stale(key)
+            raise
+
+    async def restore_report(self, key: TaskKey) -> None:
+        """Write the report of a finished task again, if it is not there (S1.24)."""
+        task = await self._store.get_task(key)
+        if not is_settled(task) or await self._store.get_report(task) is not None:
+            return
+        steps = await self._store.list_steps(task, 0)
+        report = rebuilt_report(task, steps)
+        if report is not None:
+            logger.info("%s: the report was gone; it is written again", key)
+            await self._store.put_report(task, report)
+
+    async def _turn(self, key: TaskKey) -> Requeue:
+        run = await self._gather(key)
+        if run is None:
+            return ON_CHANGE
+        references = await self._references.resolve(run.task)
+        situation = self._situation(run, references)
+        decision = decide(situation)
+        if not isinstance(decision, Act | Interrupt):
+            return await self._rest(run, situation, decision)
+        if self._is_draining:
+            return ON_CHANGE
+        pending = pending_of(situation, decision.intent)
+        if isinstance(decision, Act) and not is_same_intent(situation.pending, pending):
+            await self._write_status(run, situation, decision, pending)
+            return AT_ONCE
+        step = await self._act(situation, decision, references)
+        await self._record(run, situation, step, references)
+        return AT_ONCE
+
+    async def _gather(self, key: TaskKey) -> _Run | None:
+        """Return the newest version of a task and the fold of its steps; None: nothing to do."""
+        run = self._runs.get(key)
+        if run is not None and run.is_fresh:
+            return run
+        task = await self._store.get_task(key)
+        if task.metadata.deletion_timestamp is not None or is_settled(task):
+            self.forget(key)
+            return None
+        if run is None or run.task.metadata.uid != task.metadata.uid:
+            name, uid = task.metadata.name, task.metadata.uid
+            run = _Run(task, initial(name, uid, task.spec.topic))
+        run.task = task
+        await self._fold(run)
+        run.is_fresh = True
+        self._runs[key] = run
+        return run
+
+    async def _fold(self, run: _Run) -> None:
+        run.journal_error = None
+        try:
+            for step in await self._store.list_steps(run.task, run.state.next_index):
+                run.state = fold(run.state, step)
+            journal = run.task.status.journal
+            if journal and journal.steps > run.state.next_index:
+                raise JournalError(
+                    "MissingStep",
+                    f"status was folded from {journal.steps} steps, "
+                    f"{run.state.next_index} are there",
+                )
+        except JournalError as error:
+            run.journal_error = error
+
+    def _situation(self, run: _Run, references: References) -> Situation:
+        return Situation(
+            task=run.task,
+            state=run.state,
+            assessment=assess(run.task.spec, run.state),
+            now=self._clock.now(),
+            holder=self._holder,
+            pending=run.task.status.pending,
+            missing=references.missing,
+            remote_sources=frozenset(n for n, s in references.sources.items() if s.is_remote),
+            journal_error=run.journal_error,
+        )
+
+    async def _act(
+        self, situation: Situation, decision: Act | Interrupt, references: References
+    ) -> ResearchStepSpec:
+        if isinstance(decision, Interrupt):
+            assert situation.pending is not None
+            pending = situation.pending
+            return record(situation, pending, interrupted(decision.intent, self._clock.now()))
+        pending = situation.pending
+        assert pending is not None
+        context = Context(situation, pending, references.sources, self._store)
+        return record(
+            situation, pending, await attempt(context, intent_of(pending), self._clock)
+        )
+
+    async def _record(
+        self, run: _Run, situation: Situation, spec: ResearchStepSpec, references: References
+    ) -> None:
+        """Store the step; then, in one write, its fold and the intent of the next step."""
+        step = _stored_form(run.task, spec)
+        await self._store.create_step(step)
+        logger.info(
+            "%s/%s: step %d %s %s: %s",
+            run.task.metadata.namespace,
+            run.task.metadata.name,
+            spec.index,
+            spec.action,
+            spec.outcome,
+            spec.observation.summary,
+        )
+        run.state = fold(run.state, step)
+        # The intent that this step fulfilled is no longer pending for what is decided next.
+        after = replace(self._situation(run, references), pending=None)
+        decision = decide(after)
+        wants_more = isinstance(decision, Act) and not self._is_draining
+        pending = pending_of(after, decision.intent) if isinstance(decision, Act) else None
+        await self._write_status(run, after, decision, pending if wants_more else None)
+
+    async def _rest(self, run: _Run, situation: Situation, decision: Decision) -> Requeue:
+        """Show a wait or an ending, if it is not shown yet."""
+        status = build_status(situation, decision, None)
+        if status != run.task.status:
+            await self._write_status(run, situation, decision, None)
+        key = TaskKey(run.task.metadata.namespace, run.task.metadata.name)
+        if is_settled(run.task):
+            self.forget(key)
+        if isinstance(decision, Wait) and decision.until is not None:
+            return Requeue(max(0.0, (decision.until - situation.now) / timedelta(seconds=1)))
+        return ON_CHANGE
+
+    async def _write_status(
+        self, run: _Run, situation: Situation, decision: Decision, pending: Pending | None
+    ) -> None:
+        status = build_status(situation, decision, pending)
+        before = run.task
+        run.task = await self._store.write_status(before, status)
+        for event in events_of(before, status):
+            await self._store.record_event(run.task, event)
+
+    def _mark_stale(self, key: TaskKey) -> None:
+        if key in self._runs:
+            self._runs[key].is_fresh = False
+
+
+def is_settled(task: ResearchTask) -> bool:
+    """Say whether a task has ended for its present generation and request."""
+    status = task.status
+    return (
+        status.terminal_reason is not None
+        and status.observed_generation == task.metadata.generation
+        and status.last_handled_requested_at == task.request
+    )
+
+
+def _stored_form(task: ResearchTask, spec: ResearchStepSpec) -> ResearchStep:
+    return ResearchStep(
+        metadata=ObjectMeta(
+            name=step_name(task.metadata.name, task.metadata.uid, spec.index),
+            namespace=task.metadata.namespace,
+            owner_references=(
+                OwnerReference(
+                    api_version=API_VERSION,
+                    kind="ResearchTask",
+                    name=task.metadata.name,
+                    uid=task.metadata.uid,
+                    controller=True,
+                    block_owner_deletion=True,
+                ),
+            ),
+        ),
+        spec=spec,
+    )

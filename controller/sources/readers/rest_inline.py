@@ -1,0 +1,108 @@
+"""Inline markup of reStructuredText: taken away, so that what is left is what a page shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from typing import Final
+
+_OPENERS: Final = r"\s'\"(\[{<\-/:\u2018\u201c\u2019\u00ab\u00a1\u00bf\u2010-\u2014"
+_CLOSERS: Final = r"\s'\")\]}>\-/\\:.,;!?\u2019\u201d\u00bb\u2010-\u2014\u2026"
+_WIDE: Final = r"\u3000-\u303f\uff00-\uff60"
+
+_START: Final = rf"(?<![^{_OPENERS}{_WIDE}])"
+_END: Final = rf"(?![^{_CLOSERS}{_WIDE}])"
+_ROLE: Final = r"[A-Za-z0-9]+(?:[-._+:][A-Za-z0-9]+)*"
+_QUOTED: Final = r"`(?=\S)(?P<{name}>(?:\\.|``[^`]{{1,500}}``|[^`\\]){{1,2000}})`"
+
+_INLINE: Final = re.compile(
+    "|".join(
+        (
+            r"``(?=\S)(?P<literal>.{1,2000}?)``(?!`)",
+            rf":(?P<role>{_ROLE}):" + _QUOTED.format(name="titled"),
+            rf"(?<!`)_?{_QUOTED.format(name='interpreted')}(?!`)(?:__?(?!\w)|:{_ROLE}:)?",
+            rf"{_START}\*\*(?=\S)(?P<strong>(?:\\.|[^\\]){{1,500}}?)(?<=\S)\*\*{_END}",
+            rf"{_START}\*(?=[^\s*])(?P<emphasis>(?:\\.|[^\\*]){{1,500}}?)(?<=\S)\*{_END}",
+            rf"{_START}\|(?=\S)(?P<substitution>[^|\n]{{1,100}})(?<=\S)\|_{{0,2}}{_END}",
+            r"(?P<footnote>\[(?:\d+|#\w*|\*|[A-Za-z][\w.-]*)\])_(?!\w)",
+            r"(?P<reference>\b[^\W_]+(?:[-._+:][^\W_]+)*)__?(?!\w)",
+            r"\\(?P<escaped>.|$)",
+        )
+    ),
+    re.DOTALL,
+)
+_MARKUP: Final = re.compile(r"[`*|\\_]")
+_TARGET: Final = re.compile(r"^(?P<title>.*?)\s*(?<!\\)<(?P<target>[^<>]*)>$", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(.|$)", re.DOTALL)
+
+_TARGET_NAME: Final = re.compile(r"^ *\.\. _(`[^`\n]+`|[^:\n]+):", re.MULTILINE)
+_REPLACEMENT: Final = re.compile(r"^ *\.\. \|([^|\n]+)\| replace:: *(\S.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class References:
+    """What a document defines for its inline markup: names of targets, texts for `|names|`."""
+
+    targets: Set[str] = frozenset()
+    replacements: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, text: str) -> References:
+        """Collect the definitions of a document."""
+        targets = frozenset(name.strip("`").lower() for name in _TARGET_NAME.findall(text))
+        return cls(targets, dict(_REPLACEMENT.findall(text)))
+
+
+def plain(text: str, references: References) -> str:
+    """Return a paragraph without its inline markup.
+
+    Literals, emphasis, and the titles of links and roles stay; targets go; `~a.b.C` becomes `C`;
+    a `name_` loses its underscore only where the document defines that target.
+    """
+    if not _MARKUP.search(text):
+        return text
+
+    def replace(match: re.Match[str]) -> str:
+        found = match.lastgroup
+        if found is None:
+            return match[0]
+        content = match[found]
+        if found == "titled":
+            return _role_title(content, match["role"])
+        if found == "interpreted":
+            return _title(content)
+        if found == "substitution":
+            replacement = references.replacements.get(content)
+            return match[0] if replacement is None else plain(replacement, References())
+        if found == "reference":
+            known = content.lower() in references.targets
+            return content if known else match[0]
+        if found == "escaped":
+            return "" if content.isspace() else content
+        if found == "literal":
+            return content.strip()
+        return plain(content, references) if "`" in content else _unescape(content)
+
+    return _INLINE.sub(replace, text)
+
+
+def _role_title(content: str, role: str) -> str:
+    title = _title(content)
+    if role in {"file", "samp"}:
+        return title
+    if title.startswith("~"):
+        return title[1:].rpartition(".")[2]
+    return title.removeprefix("!")
+
+
+def _title(content: str) -> str:
+    """Return the title of `title <target>`, or what stands there instead of one."""
+    match = _TARGET.match(content)
+    if match is not None:
+        content = match["title"] or match["target"]
+    return _unescape(content.replace("``", ""))
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(lambda match: "" if match[1].isspace() else match[1], text)

@@ -1,0 +1,1 @@
+"""Two homes for tasks, journals and reports, behind one port: Kubernetes, and one local file."""

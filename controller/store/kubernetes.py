@@ -1,0 +1,366 @@
+"""The store of the operator: tasks, journals and reports as objects of a Kubernetes cluster.
+
+Each method is one request, but for lists in chunks and for a report that is there already. Every
+write is conditional: on a version that was read, or on a name that only this record can have.
+What the API server answers is mapped to errors in `kubernetes_answers`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+from kubernetes.aio.client import (
+    ApiClient,
+    CoreV1Api,
+    CoreV1Event,
+    CustomObjectsApi,
+    V1ConfigMap,
+    V1EventSource,
+    V1ObjectMeta,
+    V1ObjectReference,
+    V1OwnerReference,
+)
+from pydantic import ValidationError
+
+from controller.api.base import API_VERSION, GROUP, VERSION, ApiModel
+from controller.api.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    JournalError,
+    NotFoundError,
+    RefusedError,
+    StoreError,
+)
+from controller.api.meta import ObjectMeta
+from controller.api.model import ResearchModel
+from controller.api.source import ResearchSource, ResearchSourceStatus
+from controller.api.step import ResearchStep, step_name
+from controller.api.task import ResearchTask, ResearchTaskStatus
+from controller.ports import Clock, Event, StoredReport, TaskKey
+from controller.store import names
+from controller.store.kubernetes_answers import answer_to
+from controller.store.kubernetes_client import REQUEST_TIMEOUT_SECONDS
+from controller.store.kubernetes_lists import all_items, json_object
+from controller.store.merge_patch import merge_patch
+from controller.store.validation import faults
+
+_LOGGER: Final = logging.getLogger(__name__)
+
+_STEP_CHUNK: Final = 50
+"""How many steps are listed at once: a step may have 100 KiB, an answer should stay small."""
+
+_STRICT: Final = "Strict"
+"""A field that the cluster's CRD does not know is refused, where it would be dropped unseen."""
+
+Stored = TypeVar("Stored", bound=ApiModel)
+
+
+class KubernetesStore:
+    """`TaskStore` over one API client, which the caller made (`connect`) and closes."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        clock: Clock,
+        *,
+        timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
+    ) -> None:
+        self._objects = CustomObjectsApi(client)
+        self._core = CoreV1Api(client)
+        self._clock = clock
+        self._timeout = timeout_seconds
+
+    async def get_task(self, key: TaskKey) -> ResearchTask:
+        """Return the newest version of a task; see `TaskStore`."""
+        return _read(ResearchTask, await self._get(names.TASKS, key.namespace, key.name))
+
+    async def get_source(self, namespace: str, name: str) -> ResearchSource:
+        """Return a source; see `TaskStore`."""
+        return _read(ResearchSource, await self._get(names.SOURCES, namespace, name))
+
+    async def get_model(self, namespace: str, name: str) -> ResearchModel:
+        """Return a model; see `TaskStore`."""
+        return _read(ResearchModel, await self._get(names.MODELS, namespace, name))
+
+    async def write_status(self, task: ResearchTask, status: ResearchTaskStatus) -> ResearchTask:
+        """Replace the status of exactly this version of the task; see `TaskStore`."""
+        return _read(ResearchTask, await self._patch_status(names.TASKS, task.metadata, status))
+
+    async def write_source_status(
+        self, source: ResearchSource, status: ResearchSourceStatus
+    ) -> ResearchSource:
+        """Replace the status of exactly this version of a source; see `TaskStore`."""
+        stored = await self._patch_status(names.SOURCES, source.metadata, status)
+        return _read(ResearchSource, stored)
+
+    async def list_steps(self, task: ResearchTask, first: int) -> tuple[ResearchStep, ...]:
+        """Return the stored steps of a task from index `first` on; see `TaskStore`.
+
+        From 0 on, the steps are listed by the field `spec.taskUID`. Later ones are few, so they
+        are fetched by name until one is missing.
+        """
+        if first == 0:
+            steps = [_read_step(item) for item in await self._list_steps(task)]
+            return tuple(sorted(steps, key=lambda step: (step.spec.index, step.metadata.name)))
+        found: list[ResearchStep] = []
+        while True:
+            name = step_name(task.metadata.name, task.metadata.uid, first + len(found))
+            try:
+                item = await self._get(names.STEPS, task.metadata.namespace, name)
+            except NotFoundError:
+                return tuple(found)
+            found.append(_read_step(item))
+
+    async def create_step(self, step: ResearchStep) -> None:
+        """Store a step, complete as it is; see `TaskStore`."""
+        await answer_to(
+            f"create the ResearchStep {step.metadata.name}",
+            self._objects.create_namespaced_custom_object(
+                GROUP,
+                VERSION,
+                step.metadata.namespace,
+                names.STEPS,
+                {
+                    "apiVersion": API_VERSION,
+                    "kind": "ResearchStep",
+                    "metadata": _creatable(step.metadata),
+                    "spec": step.spec.to_json(),
+                },
+                field_validation=_STRICT,
+                _request_timeout=self._timeout,
+            ),
+        )
+
+    async def get_report(self, task: ResearchTask) -> StoredReport | None:
+        """Return the report of this very task, None where there is none; see `TaskStore`."""
+        try:
+            stored = await self._get_config_map(task.metadata.namespace, names.report_name(task))
+        except NotFoundError:
+            return None
+        metadata = _metadata(stored)
+        names.require_own_report(task, metadata)
+        return StoredReport(
+            operation_id=metadata.annotations.get(names.OPERATION_ANNOTATION, ""),
+            digest=metadata.annotations.get(names.DIGEST_ANNOTATION, ""),
+            files=stored.data or {},
+        )
+
+    async def put_report(self, task: ResearchTask, report: StoredReport) -> None:
+        """Create the task's report, or replace its own older one; see `TaskStore`."""
+        try:
+            await answer_to(
+                f"create the ConfigMap {names.report_name(task)}",
+                self._core.create_namespaced_config_map(
+                    task.metadata.namespace,
+                    _config_map(task, report),
+                    _request_timeout=self._timeout,
+                ),
+            )
+        except AlreadyExistsError:
+            await self._replace_report(task, report)
+        except NotFoundError as error:
+            raise ConflictError(f"the task is gone with its namespace: {error}") from error
+
+    async def record_event(self, task: ResearchTask, event: Event) -> None:
+        """Post an event, once a generation; a failure is logged, never raised."""
+        try:
+            await answer_to(
+                f"create the event {event.reason} of the ResearchTask {task.metadata.name}",
+                self._core.create_namespaced_event(
+                    task.metadata.namespace,
+                    self._core_event(task, event),
+                    _request_timeout=self._timeout,
+                ),
+            )
+        except AlreadyExistsError:
+            pass  # told already
+        except StoreError as error:
+            _LOGGER.warning("an event is lost: %s", error)
+
+    async def load_config_maps(
+        self, namespace: str, wanted: Sequence[str]
+    ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
+        """Return the texts of ConfigMaps by name and key, and the names of those missing.
+
+        Raises:
+            UnavailableError: no answer, or try again.
+            RefusedError: a right is missing.
+        """
+        found: dict[str, dict[str, str]] = {}
+        for name in wanted:
+            try:
+                stored = await self._get_config_map(namespace, name)
+            except NotFoundError:
+                continue
+            found[name] = dict(stored.data or {})
+        return found, tuple(name for name in wanted if name not in found)
+
+    async def _get(self, plural: str, namespace: str, name: str) -> dict[str, Any]:
+        answer = await answer_to(
+            f"get {plural} {namespace}/{name}",
+            self._objects.get_namespaced_custom_object(
+                GROUP, VERSION, namespace, plural, name, _request_timeout=self._timeout
+            ),
+        )
+        return json_object(answer)
+
+    async def _patch_status(
+        self, plural: str, metadata: ObjectMeta, status: ApiModel
+    ) -> dict[str, Any]:
+        """Send a merge patch whose `resourceVersion` makes it a compare-and-swap."""
+        if not metadata.resource_version:  # the server would take it for "whatever is there"
+            raise ConflictError(f"the version of {metadata.name} is not known: read it first")
+        answer = await answer_to(
+            f"write the status of {plural} {metadata.namespace}/{metadata.name}",
+            self._objects.patch_namespaced_custom_object_status(
+                GROUP,
+                VERSION,
+                metadata.namespace,
+                plural,
+                metadata.name,
+                {
+                    "metadata": {"resourceVersion": metadata.resource_version},
+                    "status": merge_patch(status),
+                },
+                field_validation=_STRICT,
+                _content_type="application/merge-patch+json",
+                _request_timeout=self._timeout,
+            ),
+        )
+        return json_object(answer)
+
+    async def _list_steps(self, task: ResearchTask) -> tuple[dict[str, Any], ...]:
+        async def chunk(continued: str | None) -> object:
+            return await self._objects.list_namespaced_custom_object(
+                GROUP,
+                VERSION,
+                task.metadata.namespace,
+                names.STEPS,
+                field_selector=f"spec.taskUID={task.metadata.uid}",
+                limit=_STEP_CHUNK,
+                _continue=continued,
+                _request_timeout=self._timeout,
+            )
+
+        return await all_items(f"list the steps of {task.metadata.name}", chunk)
+
+    async def _get_config_map(self, namespace: str, name: str) -> V1ConfigMap:
+        return await answer_to(
+            f"get the ConfigMap {namespace}/{name}",
+            self._core.read_namespaced_config_map(name, namespace, _request_timeout=self._timeout),
+        )
+
+    async def _replace_report(self, task: ResearchTask, report: StoredReport) -> None:
+        """Replace the report that is there, if it is the task's and stays as it was seen."""
+        namespace, name = task.metadata.namespace, names.report_name(task)
+        try:
+            seen = _metadata(await self._get_config_map(namespace, name))
+            names.require_own_report(task, seen)
+            await answer_to(
+                f"replace the ConfigMap {namespace}/{name}",
+                self._core.replace_namespaced_config_map(
+                    name,
+                    namespace,
+                    _config_map(task, report, seen.resource_version),
+                    _request_timeout=self._timeout,
+                ),
+            )
+        except NotFoundError as error:
+            raise ConflictError(f"the report was deleted in between: {error}") from error
+
+    def _core_event(self, task: ResearchTask, event: Event) -> CoreV1Event:
+        now = self._clock.now()
+        return CoreV1Event(
+            metadata=V1ObjectMeta(
+                name=names.event_name(task, event), namespace=task.metadata.namespace
+            ),
+            involved_object=V1ObjectReference(
+                api_version=API_VERSION,
+                kind="ResearchTask",
+                name=task.metadata.name,
+                namespace=task.metadata.namespace,
+                uid=task.metadata.uid,
+                resource_version=task.metadata.resource_version,
+            ),
+            type=event.type.value,
+            reason=event.reason,
+            message=names.event_message(event),
+            source=V1EventSource(component=names.COMPONENT),
+            reporting_component=names.COMPONENT,
+            reporting_instance="",
+            first_timestamp=now,
+            last_timestamp=now,
+            count=1,
+        )
+
+
+def _read(model: type[Stored], item: dict[str, Any]) -> Stored:
+    """Read a stored object. The CRD makes it fit the model, unless the two differ in version."""
+    try:
+        return model.model_validate(item)
+    except ValidationError as error:
+        raise RefusedError(
+            f"the stored {_title(item)} cannot be read: {'; '.join(faults(error))}; "
+            "install the CustomResourceDefinitions of this version"
+        ) from error
+
+
+def _read_step(item: dict[str, Any]) -> ResearchStep:
+    try:
+        return ResearchStep.model_validate(item)
+    except ValidationError as error:
+        raise JournalError(
+            "UnreadableStep", f"the stored {_title(item)} is no step: {'; '.join(faults(error))}"
+        ) from error
+
+
+def _title(item: dict[str, Any]) -> str:
+    metadata = item["metadata"]
+    return f"{item['kind']} {metadata['namespace']}/{metadata['name']}"
+
+
+def _creatable(metadata: ObjectMeta) -> dict[str, Any]:
+    """Return the part of an object's metadata that its creator decides."""
+    return metadata.model_dump(
+        mode="json",
+        by_alias=True,
+        exclude_none=True,
+        include={"name", "namespace", "labels", "annotations", "owner_references"},
+    )
+
+
+def _config_map(
+    task: ResearchTask, report: StoredReport, resource_version: str | None = None
+) -> V1ConfigMap:
+    owner = names.owner_reference(task)
+    return V1ConfigMap(
+        metadata=V1ObjectMeta(
+            name=names.report_name(task),
+            namespace=task.metadata.namespace,
+            resource_version=resource_version,
+            labels=names.report_labels(task),
+            annotations={
+                names.OPERATION_ANNOTATION: report.operation_id,
+                names.DIGEST_ANNOTATION: report.digest,
+            },
+            owner_references=[
+                V1OwnerReference(
+                    api_version=owner.api_version,
+                    kind=owner.kind,
+                    name=owner.name,
+                    uid=owner.uid,
+                    controller=owner.controller,
+                    block_owner_deletion=owner.block_owner_deletion,
+                )
+            ],
+        ),
+        data=dict(report.files),
+    )
+
+
+def _metadata(stored: V1ConfigMap) -> ObjectMeta:
+    """Read the metadata of a ConfigMap into our own type."""
+    assert stored.metadata is not None
+    return ObjectMeta.model_validate(stored.metadata.to_dict())

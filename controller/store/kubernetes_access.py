@@ -1,0 +1,98 @@
+"""Looks, before anything else, whether the cluster has what the operator needs: kinds and rights.
+
+A missing right otherwise shows as a watch that never starts, which looks like a hang.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from kubernetes.aio.client import (
+    ApiClient,
+    AuthorizationV1Api,
+    CustomObjectsApi,
+    V1ResourceAttributes,
+    V1SelfSubjectAccessReview,
+    V1SelfSubjectAccessReviewSpec,
+)
+
+from controller.api.base import GROUP, VERSION
+from controller.api.errors import NotFoundError
+from controller.store.kubernetes_answers import answer_to
+from controller.store.kubernetes_client import REQUEST_TIMEOUT_SECONDS
+from controller.store.names import MODELS, SOURCES, STEPS, TASKS
+from controller.store.rights import RIGHTS, Right
+
+_KINDS = (TASKS, STEPS, MODELS, SOURCES)
+
+
+async def check_access(client: ApiClient, namespace: str | None = None) -> tuple[str, ...]:
+    """Return one line for each missing kind and right, with the mend; empty when all is there.
+
+    Args:
+        client: the client whose account is asked about.
+        namespace: where the rights are needed; None means everywhere.
+
+    Raises:
+        UnavailableError: the API server does not answer.
+        RefusedError: the account may not even ask.
+    """
+    missing_kinds = await _missing_kinds(client)
+    asked = [(right, verb) for right in RIGHTS for verb in right.verbs]
+    allowed = await asyncio.gather(*(_may(client, r, verb, namespace) for r, verb in asked))
+    return (
+        *(
+            f"the CustomResourceDefinition {kind}.{GROUP} is not installed: "
+            "kubectl apply --server-side -k crds/"
+            for kind in missing_kinds
+        ),
+        *(
+            _missing_right(right, verb, namespace)
+            for (right, verb), may in zip(asked, allowed, strict=True)
+            if not may
+        ),
+    )
+
+
+async def _missing_kinds(client: ApiClient) -> list[str]:
+    try:
+        answer = await answer_to(
+            f"list the resources of {GROUP}/{VERSION}",
+            CustomObjectsApi(client).get_api_resources(
+                GROUP, VERSION, _request_timeout=REQUEST_TIMEOUT_SECONDS
+            ),
+        )
+    except NotFoundError:
+        return list(_KINDS)  # the group has no kind at all
+    served = {resource.name for resource in answer.resources}
+    return [kind for kind in _KINDS if kind not in served]
+
+
+async def _may(client: ApiClient, right: Right, verb: str, namespace: str | None) -> bool:
+    resource, _, subresource = right.resource.partition("/")
+    review = V1SelfSubjectAccessReview(
+        spec=V1SelfSubjectAccessReviewSpec(
+            resource_attributes=V1ResourceAttributes(
+                group=right.group,
+                resource=resource,
+                subresource=subresource,
+                verb=verb,
+                namespace=namespace,
+            )
+        )
+    )
+    answer = await answer_to(
+        f"ask whether this account may {verb} {right.resource}",
+        AuthorizationV1Api(client).create_self_subject_access_review(
+            review, _request_timeout=REQUEST_TIMEOUT_SECONDS
+        ),
+    )
+    return bool(answer.status and answer.status.allowed)
+
+
+def _missing_right(right: Right, verb: str, namespace: str | None) -> str:
+    where = f"in the namespace {namespace}" if namespace else "in all namespaces"
+    return (
+        f"the service account may not {verb} {right.resource} {where}, which it needs "
+        f"{right.purpose}: grant it the role of manifests/base"
+    )

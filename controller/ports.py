@@ -75,6 +75,11 @@ class Source(Protocol):
         ...
 
     @property
+    def max_results(self) -> int:
+        """How many passages a search may return, from the source's spec."""
+        ...
+
+    @property
     def is_remote(self) -> bool:
         """Whether a search is a call to somebody else: counted, and charged if in doubt."""
         ...

@@ -132,7 +132,7 @@ class Reconciler:
             await self._write_status(run, situation, decision, pending)
             return AT_ONCE
         step = await self._act(situation, decision, references)
-        await self._record(run, situation, step, references)
+        await self._record(run, step, references)
         return AT_ONCE
 
     async def _gather(self, key: TaskKey) -> _Run | None:
@@ -158,15 +158,14 @@ class Reconciler:
         try:
             for step in await self._store.list_steps(run.task, run.state.next_index):
                 run.state = fold(run.state, step)
-            journal = run.task.status.journal
-            if journal and journal.steps > run.state.next_index:
-                raise JournalError(
-                    "MissingStep",
-                    f"status was folded from {journal.steps} steps, "
-                    f"{run.state.next_index} are there",
-                )
         except JournalError as error:
             run.journal_error = error
+            return
+        shown, folded = run.task.status.journal, run.state.next_index
+        if shown and shown.steps > folded:
+            run.journal_error = JournalError(
+                "MissingStep", f"status was folded from {shown.steps} steps, {folded} are there"
+            )
 
     def _situation(self, run: _Run, references: References) -> Situation:
         return Situation(
@@ -184,20 +183,14 @@ class Reconciler:
     async def _act(
         self, situation: Situation, decision: Act | Interrupt, references: References
     ) -> ResearchStepSpec:
-        if isinstance(decision, Interrupt):
-            assert situation.pending is not None
-            pending = situation.pending
-            return record(situation, pending, interrupted(decision.intent, self._clock.now()))
         pending = situation.pending
         assert pending is not None
+        if isinstance(decision, Interrupt):
+            return record(situation, pending, interrupted(decision.intent, self._clock.now()))
         context = Context(situation, pending, references.sources, self._store)
-        return record(
-            situation, pending, await attempt(context, intent_of(pending), self._clock)
-        )
+        return record(situation, pending, await attempt(context, intent_of(pending), self._clock))
 
-    async def _record(
-        self, run: _Run, situation: Situation, spec: ResearchStepSpec, references: References
-    ) -> None:
+    async def _record(self, run: _Run, spec: ResearchStepSpec, references: References) -> None:
         """Store the step; then, in one write, its fold and the intent of the next step."""
         step = _stored_form(run.task, spec)
         await self._store.create_step(step)

@@ -213,13 +213,16 @@ class Verdict(ApiModel):
 
 
 class Fact(ApiModel):
-    """A claim that answers a question, with its citations and the verdicts on them."""
+    """A claim that answers a question, with its citations and the verdicts on them.
+
+    A rejected one whose quote was not found has no citation; a verified one always has.
+    """
 
     id: FactId
     question_id: Label
     kind: FactKind
     claim: Passage
-    citations: Annotated[tuple[Citation, ...], Field(min_length=1, max_length=8)]
+    citations: Annotated[tuple[Citation, ...], Field(max_length=8)]
     status: FactStatus
     verdicts: Annotated[tuple[Verdict, ...], Field(max_length=16)]
 

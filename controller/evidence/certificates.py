@@ -43,7 +43,12 @@ _MAX_ABSENT_TERMS: Final = 32
 
 
 def conclude(
-    findings: Findings, question: Question, *, min_origins: int, source_names: Sequence[str]
+    findings: Findings,
+    question: Question,
+    *,
+    min_origins: int,
+    source_names: Sequence[str],
+    language: str = "en",
 ) -> Answer:
     """Return the answer that the records give to a question.
 
@@ -73,13 +78,21 @@ def conclude(
             origins=origins,
         )
     searches = [_searches(findings, question.id, name) for name in source_names]
-    reason = _why_unproven(searches, question, findings)
+    names = key_terms(question.text, language)
+    reason = _why_unproven(searches, names, findings, language)
     return Answer(
         question_id=question.id,
         state=QuestionState.UNRESOLVED if reason else QuestionState.NOT_FOUND,
         reason=reason,
         origins=0,
-        certificate=None if reason else _certificate(searches, question, findings),
+        certificate=None
+        if reason
+        else Certificate(
+            queries=_certified_queries(searches, language),
+            corpora=_searched_corpora(searches),
+            absent_terms=_absent(searches, names)[:_MAX_ABSENT_TERMS],
+            facts_rejected=_rejected(findings, question),
+        ),
     )
 
 
@@ -109,7 +122,10 @@ def _searches(findings: Findings, question_id: str, source_name: str) -> tuple[S
 
 
 def _why_unproven(
-    searches: Sequence[Sequence[SearchRecord]], question: Question, findings: Findings
+    searches: Sequence[Sequence[SearchRecord]],
+    names: Sequence[str],
+    findings: Findings,
+    language: str,
 ) -> AnswerReason | None:
     """Return the first reason why an absence is not proven, None if it is."""
     statuses = {search.status for of_source in searches for search in of_source}
@@ -117,19 +133,18 @@ def _why_unproven(
         return AnswerReason.SEARCH_FAILED
     if SearchStatus.PARTIAL in statuses:
         return AnswerReason.SOURCE_PARTIAL
-    if not searches or any(len(_different(s)) < MIN_QUERIES for s in searches):
+    if not searches or any(len(_different(s, language)) < MIN_QUERIES for s in searches):
         return AnswerReason.TOO_FEW_QUERIES
-    names = key_terms(question.text)
     if any(_unread(s, findings) and not _absent((s,), names) for s in searches):
         return AnswerReason.HITS_UNREAD
     return None
 
 
-def _different(searches: Iterable[SearchRecord]) -> tuple[SearchRecord, ...]:
+def _different(searches: Iterable[SearchRecord], language: str) -> tuple[SearchRecord, ...]:
     """Return the first search of each set of content terms."""
     first: dict[frozenset[str], SearchRecord] = {}
     for search in searches:
-        terms = frozenset(term.casefold() for term in content_terms(search.query))
+        terms = frozenset(term.casefold() for term in content_terms(search.query, language))
         first.setdefault(terms, search)
     return tuple(first.values())
 
@@ -175,35 +190,36 @@ def _absent(
     return tuple((absent or {}).values())
 
 
-def _certificate(
-    searches: Sequence[Sequence[SearchRecord]], question: Question, findings: Findings
-) -> Certificate:
-    return Certificate(
-        queries=tuple(
-            CertifiedQuery(
-                source_name=search.source_name,
-                text=search.query,
-                status=search.status,
-                hits=hits_of(search),
-            )
-            for of_source in searches
-            for search in _different(of_source)[:MAX_QUERIES_PER_SOURCE]
-        ),
-        corpora=tuple(
-            SearchedCorpus(
-                source_name=of_source[-1].source_name,
-                corpus_digest=of_source[-1].corpus_digest,
-                documents=of_source[-1].documents,
-            )
-            for of_source in searches
-            if of_source[-1].corpus_digest
-        ),
-        absent_terms=_absent(searches, key_terms(question.text))[:_MAX_ABSENT_TERMS],
-        facts_rejected=sum(
-            fact.question_id == question.id and fact.status is FactStatus.REJECTED
-            for fact in findings.facts
-        ),
+def _certified_queries(
+    searches: Sequence[Sequence[SearchRecord]], language: str
+) -> tuple[CertifiedQuery, ...]:
+    return tuple(
+        CertifiedQuery(
+            source_name=search.source_name,
+            text=search.query,
+            status=search.status,
+            hits=hits_of(search),
+        )
+        for of_source in searches
+        for search in _different(of_source, language)[:MAX_QUERIES_PER_SOURCE]
     )
+
+
+def _searched_corpora(searches: Sequence[Sequence[SearchRecord]]) -> tuple[SearchedCorpus, ...]:
+    return tuple(
+        SearchedCorpus(
+            source_name=of_source[-1].source_name,
+            corpus_digest=of_source[-1].corpus_digest,
+            documents=of_source[-1].documents,
+        )
+        for of_source in searches
+        if of_source[-1].corpus_digest
+    )
+
+
+def _rejected(findings: Findings, question: Question) -> int:
+    mine = (fact for fact in findings.facts if fact.question_id == question.id)
+    return sum(fact.status is FactStatus.REJECTED for fact in mine)
 
 
 def hits_of(search: SearchRecord) -> int:

@@ -150,7 +150,7 @@ def _nearest(texts: Sequence[tuple[int, str]], quote: str, hint: int | None) -> 
 
 def _exact_hits(quote: str, text: str) -> Iterator[tuple[int, int]]:
     for start in _places(quote, text):
-        if _is_whole(text, start, start + len(quote)):
+        if is_whole(text, start, start + len(quote)):
             yield start, start + len(quote)
 
 
@@ -161,7 +161,7 @@ def _normalised_hits(quote: str, text: str) -> Iterator[tuple[int, int]]:
         if within.parts_a_piece(place) or within.parts_a_piece(place + len(wanted)):
             continue
         start, end = within.source_span(place, place + len(wanted))
-        if _is_whole(text, start, end):
+        if is_whole(text, start, end):
             yield start, end
 
 
@@ -175,7 +175,8 @@ def _places(wanted: str, text: str) -> Iterator[int]:
         at = text.find(wanted, at + 1)
 
 
-def _is_whole(text: str, start: int, end: int) -> bool:
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Say whether a span of a text cuts no word and no number at its edges."""
     return not cuts_a_token(text, start) and not cuts_a_token(text, end)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -18,7 +18,9 @@ from controller.api.reasons import TERMINAL, TerminalReason
 from controller.api.records import (
     AnswerReason,
     BlockKind,
+    Certificate,
     Citation,
+    Evidence,
     FactStatus,
     Question,
     QuestionState,
@@ -102,6 +104,7 @@ class RunSummary:
     journal_digest: str
     recorded_at: datetime
     message: str = ""
+    language: str = "en"
     budgets: tuple[BudgetUse, ...] = ()
     question_steps: Mapping[str, int] = field(default_factory=dict)
     hand_off: HandOff | None = None
@@ -115,12 +118,12 @@ def standing(findings: Findings, question: Question) -> tuple[QuestionState, Ans
     return answer.state, answer.reason
 
 
-def report_digest(findings: Findings) -> str:
+def report_digest(findings: Findings, language: str = "en") -> str:
     """Return the digest of question states, statements and citations: what an approval approves.
 
     No time, usage or ending is in it, so that it stays the same until something else is said.
     """
-    support = Support(findings)
+    support = Support(findings, language)
     return digest_of(
         {
             "questions": [
@@ -136,15 +139,15 @@ def report_digest(findings: Findings) -> str:
                         for c in support.citations(statement)
                     ],
                 ]
-                for statement in published_statements(findings)
+                for statement in published_statements(findings, language)
             ],
         }
     )
 
 
-def published_statements(findings: Findings) -> tuple[Statement, ...]:
+def published_statements(findings: Findings, language: str = "en") -> tuple[Statement, ...]:
     """Return the drafted statements that their citations support, in the order of questions."""
-    support = Support(findings)
+    support = Support(findings, language)
     statements = [s for s in statements_of(findings) if support.is_supported(s)]
     return tuple(
         statement
@@ -167,9 +170,9 @@ def build_report(
     `report.json` and `report.md` have at most `max_bytes` bytes together: the lowest-ranked
     statements go first, then certificates, and `omitted` says how many of each.
     """
-    statements = published_statements(findings)
+    statements = published_statements(findings, run.language)
     ranked = _by_rank(statements)
-    certificates = sum(answer.certificate is not None for answer in findings.answers.values())
+    certificates = sum(_certificate(findings, q) is not None for q in findings.questions)
 
     def built(kept: int, proofs: int) -> Report:
         chosen = set(ranked[:kept])
@@ -185,3 +188,178 @@ def build_report(
     kept = _most(len(statements), lambda count: fits(count, certificates))
     proofs = certificates if kept else _most(certificates, lambda count: fits(0, count))
     return built(kept, proofs)
+
+
+def _most(count: int, fits: Callable[[int], bool]) -> int:
+    """Return the greatest number up to `count` that fits; 0 is taken to fit."""
+    low, high = 0, count
+    if fits(high):
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _by_rank(statements: Sequence[Statement]) -> list[int]:
+    """Return the positions of statements, those that are first for their question first."""
+    seen: Counter[str] = Counter()
+    ranks = []
+    for at, statement in enumerate(statements):
+        ranks.append((seen[statement.question_id], at))
+        seen[statement.question_id] += 1
+    return [at for _, at in sorted(ranks)]
+
+
+def _report(
+    findings: Findings,
+    run: RunSummary,
+    statements: Sequence[Statement],
+    proofs: int,
+    omitted: Omitted | None,
+) -> Report:
+    references = _References(Support(findings, run.language), findings.evidence)
+    questions = []
+    for question in findings.questions:
+        asked = _question(findings, run, question, statements, references)
+        proofs -= asked.certificate is not None
+        questions.append(asked if proofs >= 0 else asked.model_copy(update={"certificate": None}))
+    ending = TERMINAL[run.ending]
+    succeeded = run.ending is TerminalReason.GOAL_REACHED
+    return Report(
+        generated_at=run.recorded_at,
+        task=ReportTask(
+            namespace=run.namespace,
+            name=run.name,
+            uid=run.uid,
+            generation=run.generation,
+            topic=run.topic,
+        ),
+        ending=ReportEnding(
+            reason=run.ending,
+            meaning=ending.meaning,
+            remedy=ending.remedy,
+            message=run.message,
+            hand_off=None if succeeded else run.hand_off,
+        ),
+        quality=run.quality,
+        questions=tuple(questions),
+        references=tuple(references.listed),
+        missing=tuple(_missing(findings, _GO_ON if succeeded else ending.remedy)),
+        method=_method(findings),
+        budgets=run.budgets,
+        rejected=_rejected(findings),
+        omitted=omitted,
+        journal=ReportJournal(steps=run.journal_steps, digest=run.journal_digest),
+        digest=report_digest(findings, run.language),
+    )
+
+
+class _References:
+    """Numbers citations in the order in which statements name them, each place once."""
+
+    def __init__(self, support: Support, evidence: Iterable[Evidence]) -> None:
+        self._support = support
+        self._evidence = {e.document.id: e for e in evidence}
+        self._numbers: dict[object, int] = {}
+        self.listed: list[ReportReference] = []
+
+    def cite(self, statement: Statement) -> tuple[int, ...]:
+        """Return the numbers of a statement's citations."""
+        return tuple(self._number(citation) for citation in self._support.citations(statement))
+
+    def _number(self, citation: Citation) -> int:
+        key = (citation.document_id, citation.spans)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.listed) + 1
+            self.listed.append(self._reference(len(self.listed) + 1, citation))
+        return self._numbers[key]
+
+    def _reference(self, number: int, citation: Citation) -> ReportReference:
+        evidence = self._evidence[citation.document_id]
+        start = citation.spans[0].start
+        kinds = (block.kind for block in evidence.blocks if block.start <= start < block.end)
+        return ReportReference(
+            number=number,
+            document_id=citation.document_id,
+            source_name=evidence.document.source_name,
+            title=evidence.document.title,
+            locator=evidence.document.locator,
+            text_digest=citation.text_digest,
+            heading_path=citation.where.heading_path,
+            lines=citation.where.lines,
+            kind=next(kinds, BlockKind.PARAGRAPH),
+            quote=citation.quote,
+            spans=citation.spans,
+            match_tier=citation.match_tier,
+        )
+
+
+def _question(
+    findings: Findings,
+    run: RunSummary,
+    question: Question,
+    statements: Iterable[Statement],
+    references: _References,
+) -> ReportQuestion:
+    state, reason = standing(findings, question)
+    return ReportQuestion(
+        id=question.id,
+        text=question.text,
+        state=state,
+        reason=reason,
+        origins=distinct_origins(findings.verified(question.id), findings.evidence),
+        steps=run.question_steps.get(question.id, 0),
+        statements=tuple(
+            ReportStatement(text=s.text, fact_ids=s.fact_ids, citations=references.cite(s))
+            for s in statements
+            if s.question_id == question.id
+        ),
+        certificate=_certificate(findings, question),
+    )
+
+
+def _certificate(findings: Findings, question: Question) -> Certificate | None:
+    answer = findings.answers.get(question.id)
+    return answer.certificate if answer else None
+
+
+def _missing(findings: Findings, remedy: str) -> Iterator[MissingAnswer]:
+    for question in findings.questions:
+        state, reason = standing(findings, question)
+        if state is QuestionState.ANSWERED:
+            continue
+        not_found = state is QuestionState.NOT_FOUND or reason is None
+        why, what_to_do = (_NOT_FOUND, _GO_ON) if not_found else _WHY_MISSING[reason]
+        yield MissingAnswer(question_id=question.id, why=why, what_to_do=what_to_do or remedy)
+
+
+def _method(findings: Findings) -> ReportMethod:
+    corpora = {
+        search.source_name: SearchedCorpus(
+            source_name=search.source_name,
+            corpus_digest=search.corpus_digest,
+            documents=search.documents,
+        )
+        for search in findings.searches
+        if search.corpus_digest
+    }
+    verified = len(findings.verified())
+    return ReportMethod(
+        searches=len(findings.searches),
+        corpora=tuple(corpora.values()),
+        documents=len(findings.evidence),
+        facts_verified=verified,
+        facts_rejected=len(findings.facts) - verified,
+    )
+
+
+def _rejected(findings: Findings) -> tuple[RejectedQuotes, ...]:
+    """Count rejected facts, each under the first reason that was found, the most common first."""
+    reasons = Counter(
+        next(v.reason for v in fact.verdicts if v.reason)
+        for fact in findings.facts
+        if fact.status is FactStatus.REJECTED and any(v.reason for v in fact.verdicts)
+    )
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(RejectedQuotes(reason=reason, count=count) for reason, count in ordered)

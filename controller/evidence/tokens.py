@@ -94,6 +94,9 @@ _WORD: Final = re.compile(rf"{LETTER}+")
 _RUN: Final = re.compile(rf"([{_UNSPACED}]+)")
 _ONE_LETTER: Final = re.compile(LETTER)
 _ONE_UNSPACED: Final = re.compile(rf"[{_UNSPACED}]")
+_ONE_DENSE: Final = re.compile(
+    "[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U000323af]"
+)
 _HYPHENS: Final = frozenset("-\u2010\u2011\u2212")
 _NUMBER_JOINTS: Final = frozenset(".,:/'\u2019\u2013\u00a0\u2009\u202f")
 _NUMBER_SUFFIXES: Final = frozenset("%\u2030\u00b0")
@@ -119,6 +122,11 @@ def tokenise(text: str) -> tuple[str, ...]:
 def is_unspaced(character: str) -> bool:
     """Say whether a character belongs to a script that puts no spaces between words."""
     return _ONE_UNSPACED.match(character) is not None
+
+
+def is_dense(character: str) -> bool:
+    """Say whether a character is a word or a syllable by itself: Chinese, Japanese, Korean."""
+    return _ONE_DENSE.match(character) is not None
 
 
 def algorithm_for(language: str) -> str | None:

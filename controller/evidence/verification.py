@@ -1,82 +1,41 @@
-"""The verifier: hard predicates that decide, with no model, whether a candidate is a fact.
+"""The verifier: from a proposed quote to a fact, and from a stored fact to its verdicts again.
 
-Each predicate is a pure function from what the journal records to a verdict, so that the verdict
-in a step and the one that `fixpoint verify` computes years later are the same. Where there is
-nothing to compare, the check fails. docs/verification.md explains P0 to P6.
+What an `Extract` step records and what `fixpoint verify` computes years later come from the same
+function over the same records: a fact that was accepted for a reason that the journal does not
+hold cannot exist (docs/verification.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final
 
-from controller.api.base import digest_of
 from controller.api.records import (
-    Block,
-    BlockKind,
-    Citation,
     Evidence,
     Fact,
     FactKind,
     FactStatus,
-    Predicate,
     Question,
-    RejectReason,
     TermWeight,
     Verdict,
 )
-from controller.evidence.anchors import missing_anchors
-from controller.evidence.normalisation import normalise
-from controller.evidence.quotes import (
-    RecordedBlocksError,
-    Stretch,
-    cite,
-    context_after,
-    context_before,
-    count_in,
-    cuts_a_token_at,
-    locate_in,
-    recorded_blocks,
-    stretch_around,
-    stretches_of,
-    where,
+from controller.evidence.predicates import (
+    check_anchors,
+    check_coverage,
+    check_focus,
+    check_found,
+    check_quotes,
+    check_recorded,
+    check_source,
+    check_substance,
+    fact_id,
+    passages_of,
 )
-from controller.evidence.terms import (
-    bare_name,
-    content_terms,
-    key_terms,
-    weighed_terms,
-    weight_of,
-)
-from controller.evidence.tokens import Words, is_dense, stem, stop_words, tokenise
-
-MINIMUM_LENGTH: Final = 25
-"""P2: the least length of a quote in normal form."""
-
-MINIMUM_DENSE_LENGTH: Final = 10
-"""P2: the least length where a character is a word or a syllable (Chinese, Japanese, Korean)."""
-
-MAXIMUM_LENGTH: Final = 600
-"""P2: the greatest length of a quote in normal form."""
-
-MINIMUM_TOKENS: Final = 4
-"""P2: the least number of tokens of a quote."""
-
-COVERAGE: Final = {FactKind.QUOTE: Fraction(1), FactKind.PARAPHRASE: Fraction(3, 5)}
-"""P4: the least share of a claim's term weight that its evidence has, by the kind of the fact."""
-
-FOCUS: Final = Fraction(1, 2)
-"""P6: the least share of the question's term weight in a quote and its headings."""
-
-UNQUOTABLE: Final = frozenset({BlockKind.NAVIGATION, BlockKind.CONSENT, BlockKind.HIDDEN})
-"""P2: kinds of blocks that are never quoted."""
+from controller.evidence.quotes import cite, locate_in, recorded_blocks, stretches_of
 
 MAXIMUM_UNFOUND_CLAIM: Final = 1000
 """How much of a wording that was not found is kept, in characters."""
-
-_MAXIMUM_DETAIL: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,32 +50,9 @@ class Candidate:
     hint: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """A cited slice and the blocks that it touches."""
-
-    quote: str
-    blocks: tuple[Block, ...]
-
-    def pieces(self) -> tuple[str, ...]:
-        """Return what the slice may be understood by: itself and its headings."""
-        headings = dict.fromkeys(h for block in self.blocks for h in block.heading_path)
-        return (self.quote, *headings)
-
-
 def weights_by_term(recorded: Iterable[TermWeight]) -> dict[str, int]:
     """Return recorded term weights as the mapping that predicates P4 and P6 take."""
     return {weight.term: weight.weight for weight in recorded}
-
-
-def fact_id(question_id: str, claim: str, citations: Sequence[Citation]) -> str:
-    """Return the id of a fact: a digest over its question, its claim and all its citations."""
-    identity = {
-        "question": question_id,
-        "claim": claim,
-        "citations": [citation.to_json() for citation in citations],
-    }
-    return "f-" + digest_of(identity).removeprefix("sha256:")[:12]
 
 
 def verify_fact(
@@ -138,13 +74,14 @@ def verify_fact(
         weights: recorded weights of the question's terms, by term.
         language: of the task, an ISO 639-1 code: it decides on stems and stop words.
     """
-    source, stretches = _check_recorded(candidate.document_id, evidence)
-    if not source.passed:
-        return _not_found(question, candidate, [source])
+    document = next((e.document for e in evidence if e.document.id == candidate.document_id), None)
+    recorded = check_recorded(candidate.document_id, evidence)
+    if document is None or not recorded.passed:
+        return _not_found(question, candidate, recorded)
+    stretches = stretches_of(recorded_blocks(evidence, document.id))
     location = locate_in(stretches, candidate.wording, candidate.hint)
     if location is None:
-        return _not_found(question, candidate, [source, check_found(candidate.wording)])
-    document = next(e.document for e in evidence if e.document.id == candidate.document_id)
+        return _not_found(question, candidate, recorded, check_found(location))
     citation = cite(document, stretches, location)
     fact = Fact(
         id=fact_id(question.id, citation.quote, [citation]),
@@ -177,14 +114,13 @@ def verify_again(
         verdicts.append(check_quotes(fact, evidence))
     if not verdicts[-1].passed:
         return tuple(verdicts)
-    passages = [_passage(citation, evidence) for citation in fact.citations]
-    pieces = [piece for passage in passages for piece in passage.pieces()]
+    passages = passages_of(fact.citations, evidence)
     return (
         *verdicts,
         check_substance(question_text, passages, language),
-        check_anchors(fact.claim, pieces),
-        check_coverage(fact.claim, fact.kind, pieces, weights, language),
-        check_focus(question_text, pieces, weights, language),
+        check_anchors(fact.claim, passages),
+        check_coverage(fact.claim, fact.kind, passages, weights, language),
+        check_focus(question_text, passages, weights, language),
     )
 
 
@@ -193,4 +129,19 @@ def agrees(fact: Fact, again: Sequence[Verdict]) -> bool:
     verified = all(verdict.passed for verdict in again)
     return verified is (fact.status is FactStatus.VERIFIED) and (
         not fact.citations or tuple(again) == fact.verdicts
+    )
+
+
+def _not_found(question: Question, candidate: Candidate, *verdicts: Verdict) -> Fact:
+    # A model may send half of a surrogate pair, which no record can hold.
+    wording = candidate.wording.encode("utf-8", "replace").decode()
+    claim = wording[:MAXIMUM_UNFOUND_CLAIM]
+    return Fact(
+        id=fact_id(question.id, claim, ()),
+        question_id=question.id,
+        kind=FactKind.QUOTE,
+        claim=claim,
+        citations=(),
+        status=FactStatus.REJECTED,
+        verdicts=verdicts,
     )

@@ -91,9 +91,11 @@ def intent_of(pending: Pending) -> Intent:
 
 def is_same_intent(stored: Pending | None, wanted: Pending) -> bool:
     """Say whether a stored intent is this very one, of this very process."""
-    return stored is not None and stored.model_copy(
-        update={"start_time": wanted.start_time, "decision": wanted.decision}
-    ) == wanted
+    return (
+        stored is not None
+        and stored.model_copy(update={"start_time": wanted.start_time, "decision": wanted.decision})
+        == wanted
+    )
 
 
 def record(situation: Situation, pending: Pending, attempt: Attempt) -> ResearchStepSpec:

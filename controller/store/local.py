@@ -104,12 +104,8 @@ class LocalStore:
             UnavailableError: the file cannot be written now.
         """
         declared = read_manifest(manifest)
-        metadata = declared.metadata
         with self._database.writing():
-            old = self._objects.find(type(declared), metadata.namespace, metadata.name)
-            if old is None:
-                return self._objects.create(declared)
-            return self._objects.change(old, declared)
+            return self._objects.apply(declared)  # type: ignore[type-var]  # is one of the union
 
     def delete_task(self, key: TaskKey) -> None:
         """Remove a task with its steps, its report and its events.

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from controller.api.base import ApiModel
 from controller.api.errors import ConflictError, NotFoundError, RefusedError
 from controller.api.meta import ObjectMeta
+from controller.api.model import ResearchModel
 from controller.api.source import ResearchSource
 from controller.api.step import ResearchStep
 from controller.api.task import ResearchTask
@@ -32,11 +33,17 @@ class StoredEvent(ApiModel):
     message: str
 
 
-Stored = TypeVar("Stored", bound=StoredObject)
-Insertable = TypeVar("Insertable", bound=StoredObject | StoredEvent)
-WithStatus = TypeVar("WithStatus", bound=ResearchTask | ResearchSource)
-
-_KINDS = {StoredEvent: "Event"}
+Stored = TypeVar("Stored", ResearchTask, ResearchStep, ResearchModel, ResearchSource, ConfigMap)
+Insertable = TypeVar(
+    "Insertable",
+    ResearchTask,
+    ResearchStep,
+    ResearchModel,
+    ResearchSource,
+    ConfigMap,
+    StoredEvent,
+)
+WithStatus = TypeVar("WithStatus", ResearchTask, ResearchSource)
 
 
 class Objects:
@@ -53,7 +60,7 @@ class Objects:
         Raises:
             RefusedError: what is stored cannot be read.
         """
-        body = self._database.get(model.__name__, namespace, name)
+        body = self._database.get(_kind(model), namespace, name)
         return None if body is None else parsed(model, body)
 
     def require(self, model: type[Stored], namespace: str, name: str) -> Stored:
@@ -68,13 +75,19 @@ class Objects:
             raise NotFoundError(f"there is no {model.__name__} {namespace}/{name}")
         return found
 
-    def create(self, declared: Stored) -> Stored:
-        """Store a new object that a user declared; inside a write.
+    def apply(self, declared: Stored) -> Stored:
+        """Create what a user declared, or change what is there to it; inside a write.
+
+        The spec or data is replaced as a whole, labels and annotations are added.
 
         Raises:
-            UserError: it breaks a rule.
-            AlreadyExistsError: the name is taken.
+            UserError: the object breaks a rule.
+            ConflictError: `declared` names a uid or version, and another one is there.
+            NotFoundError: its owner is gone.
         """
+        old = self.find(type(declared), declared.metadata.namespace, declared.metadata.name)
+        if old is not None:
+            return self.change(old, declared)
         if lines := broken_rules(declared, None):
             raise invalid(title(declared), lines)
         return self.insert(declared)
@@ -89,7 +102,7 @@ class Objects:
         stored = new.model_copy(update={"metadata": self._new_metadata(new.metadata)})
         self._database.insert(
             Row(
-                kind=_KINDS.get(type(new), type(new).__name__),
+                kind=_kind(type(new)),
                 namespace=stored.metadata.namespace,
                 name=stored.metadata.name,
                 uid=stored.metadata.uid,
@@ -176,6 +189,10 @@ class Objects:
         if not self._database.has_uid(uid):
             raise NotFoundError(f"the owner of {metadata.namespace}/{metadata.name} is gone")
         return uid
+
+
+def _kind(model: type[ApiModel]) -> str:
+    return "Event" if model is StoredEvent else model.__name__
 
 
 def title(stored: StoredObject) -> str:

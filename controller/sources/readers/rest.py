@@ -26,7 +26,9 @@ _MAX_DEPTH: Final = 40
 _EXPLICIT: Final = re.compile(r"\.\.(?: |$)|__(?: |$)")
 _FOOTNOTE: Final = re.compile(r"\.\. \[(?:\d+|#[\w.-]*|\*|[A-Za-z][\w.-]*)\](?: |$)")
 _BULLET: Final = re.compile(r"[*+\-\u2022\u2023\u2043](?: +|$)")
-_ENUMERATOR: Final = re.compile(r"\(?(?:\d{1,9}|[A-Za-z]|[ivxlcdm]{1,9}|[IVXLCDM]{1,9}|#)[.)](?: +|$)")
+_ENUMERATOR: Final = re.compile(
+    r"\(?(?:\d{1,9}|[A-Za-z]|[ivxlcdm]{1,9}|[IVXLCDM]{1,9}|#)[.)](?: +|$)"
+)
 _FIELD_MARKER: Final = re.compile(r":(?![: ])((?:\\.|[^\\:`]|:(?!\s|$|`)){1,200}):(?: +|$)")
 _OPTION: Final = re.compile(
     r"((?:-\w|--\w[\w-]*|/\w)(?:[ =][\w<>.|-]+)?(?:, (?:-\w|--\w[\w-]*|/\w)(?:[ =][\w<>.|-]+)?)*)(?:  +|$)"

@@ -34,6 +34,7 @@ _INLINE: Final = re.compile(
 )
 _MARKUP: Final = re.compile(r"[`*|\\_]")
 _TARGET: Final = re.compile(r"^(?P<title>.*?)\s*(?<!\\)<(?P<target>[^<>]*)>$", re.DOTALL)
+_OBJECT_ROLES: Final = frozenset("class meth func attr mod exc data obj const".split())
 _ESCAPE: Final = re.compile(r"\\(.|$)", re.DOTALL)
 
 _TARGET_NAME: Final = re.compile(r"^ *\.\. _(`[^`\n]+`|[^:\n]+):", re.MULTILINE)
@@ -93,7 +94,9 @@ def _role_title(content: str, role: str) -> str:
         return title
     if title.startswith("~"):
         return title[1:].rpartition(".")[2]
-    return title.removeprefix("!")
+    title = title.removeprefix("!")
+    is_object = role.rpartition(":")[2] in _OBJECT_ROLES
+    return title.removeprefix(".") if is_object else title
 
 
 def _title(content: str) -> str:

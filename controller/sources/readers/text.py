@@ -124,9 +124,7 @@ class TextBuilder:
     def _append(self, kind: BlockKind, text: str, path: HeadingPath, lines: Lines) -> None:
         end = self._offset + len(text)
         self._blocks.append(
-            Block(
-                start=self._offset, end=end, kind=kind, heading_path=path, lines=lines, text=text
-            )
+            Block(start=self._offset, end=end, kind=kind, heading_path=path, lines=lines, text=text)
         )
         self._offset = end + 1
 

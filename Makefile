@@ -1,0 +1,71 @@
+# Everything starts from `python3` (3.11 or newer), git and make; the rest is installed here.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+KEEP ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-core bench lint typecheck format crds docs verify lock run kind image controlplane clean
+
+help: ## Show what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(READY) ## Create the environment in .venv from the locked requirements
+$(READY): requirements-dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Creating $(VENV) (a minute the first time) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+controlplane: $(READY) ## Build the Kubernetes control plane for tests and demo (about 5 minutes, once)
+	@$(BIN)/python -m tests.controlplane.build
+
+demo: $(READY) ## Watch three tasks run on a real API server (KEEP=1 leaves it running)
+	@$(BIN)/python -m demo $(if $(KEEP),--keep)
+
+test: $(READY) controlplane verify ## Run every check and every test
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --cov --cov-report=term:skip-covered --cov-report=json:build/coverage.json
+	@$(BIN)/python -m tools.coverage_gate build/coverage.json
+
+test-core: $(READY) ## Run the tests that need no API server
+	@$(BIN)/python -m pytest -n 2 -m "not controlplane"
+
+bench: $(READY) controlplane ## Measure; results are JSON under build/bench/
+	@$(BIN)/python -m tests.bench
+
+lint: $(READY) ## Check style and import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-logo
+
+typecheck: $(READY) ## Check types, strictly
+	@$(BIN)/mypy -p controller -p tools -p demo -p tests.controlplane
+
+format: $(READY) ## Format the code
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+crds docs: $(READY) ## Write the generated files again
+	@$(BIN)/python -m tools.generate
+
+verify: lint typecheck ## Lint, types, and that generated files are up to date
+	@$(BIN)/python -m tools.generate --check
+
+lock: $(READY) ## Resolve the dependencies again (requirements format, with hashes)
+	@$(BIN)/python -m tools.lock
+
+run: $(READY) ## Run the operator against the current kubeconfig
+	@$(BIN)/python -m controller
+
+image: ## Build the container image (needs Docker)
+	docker build --tag fixpoint:dev .
+
+kind: ## Create a kind cluster and run the samples on it (needs Docker and kind)
+	bash manifests/kind/up.sh
+
+clean: ## Remove the environment and what was built in this folder
+	rm -rf $(VENV) build

@@ -1,0 +1,1 @@
+"""What a run can do: one family a module, each action behind the same effect boundary."""

@@ -1,0 +1,126 @@
+"""One attempt of an action under its deadline: whatever happens becomes a record.
+
+An error of the world is retried as the task allows; one of ours ends the run as `InternalError`
+and is never retried. Errors of the store are not the action's: they leave the turn, and the
+intent that is stored says what to do again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+
+from controller.actions.context import Context
+from controller.actions.registry import perform
+from controller.api.errors import (
+    ActionError,
+    AlreadyExistsError,
+    PermanentError,
+    RetryableError,
+    StoreError,
+)
+from controller.api.reasons import TerminalReason
+from controller.api.records import SearchRecord, SearchStatus
+from controller.api.step import Outcome, StepError
+from controller.loop.intents import Intent, SearchArguments
+from controller.loop.recording import Attempt, Found
+from controller.loop.situation import Situation
+from controller.loop.status import shortened
+from controller.ports import Clock
+
+logger = logging.getLogger(__name__)
+
+_MAX_MESSAGE = 1024
+
+
+async def attempt(context: Context, intent: Intent, clock: Clock) -> Attempt:
+    """Carry out an intent and return how it went.
+
+    Raises:
+        StoreError: the store did not answer; nothing may be recorded of the attempt.
+    """
+    began = clock.now()
+    error: ActionError | None = None
+    found = Found(summary="")
+    try:
+        async with asyncio.timeout(_seconds(context.situation)):
+            found = await perform(context, intent)
+    except ActionError as failure:
+        error = failure
+    except TimeoutError:
+        limit = context.situation.task.spec.progress_policy.step_timeout_seconds
+        error = RetryableError("Timeout", f"{intent.action} took longer than {limit} seconds")
+    except AlreadyExistsError as taken:
+        error = PermanentError("ReportNameTaken", str(taken))
+    except StoreError:
+        raise
+    except Exception as defect:  # an action's defect must end the run, not the operator
+        logger.exception("defect in %s", intent.action)
+        error = PermanentError(TerminalReason.INTERNAL_ERROR, f"{type(defect).__name__}: {defect}")
+    ended = clock.now()
+    if error is None:
+        return Attempt(Outcome.COMPLETED, found, ended, ended - began)
+    return _failed(context.situation, intent, error, ended, ended - began)
+
+
+def interrupted(intent: Intent, now: datetime) -> Attempt:
+    """Return the record of an attempt whose process is gone: charged, and never sent again."""
+    message = "the process that sent it is gone; it is charged, and its answer is lost"
+    return Attempt(
+        Outcome.INTERRUPTED,
+        Found(summary=message),
+        now,
+        timedelta(0),
+        StepError(error_class="Interrupted", message=message, subject=intent.subject),
+    )
+
+
+def _seconds(situation: Situation) -> float:
+    """Return the time of an attempt: its own limit, and what the task has left (S1.34)."""
+    spec = situation.task.spec
+    left = spec.budgets.active_deadline_seconds - situation.active_milliseconds / 1000
+    return max(1.0, min(spec.progress_policy.step_timeout_seconds, left))
+
+
+def _failed(
+    situation: Situation, intent: Intent, error: ActionError, ended: datetime, took: timedelta
+) -> Attempt:
+    retries_left = intent.attempt <= situation.task.spec.progress_policy.max_action_retries
+    is_retried = isinstance(error, RetryableError) and retries_left
+    retry_after = error.retry_after_seconds if isinstance(error, RetryableError) else None
+    message = str(error) if is_retried or intent.attempt == 1 else _spent(intent, error)
+    return Attempt(
+        Outcome.RETRY_SCHEDULED if is_retried else Outcome.FAILED,
+        _failure_record(intent, message),
+        ended,
+        took,
+        StepError(
+            error_class=error.error_class,
+            message=shortened(message, _MAX_MESSAGE),
+            subject=intent.subject,
+            retry_after=ended + timedelta(seconds=retry_after)
+            if is_retried and retry_after is not None
+            else None,
+        ),
+    )
+
+
+def _spent(intent: Intent, error: ActionError) -> str:
+    """Name action, number of attempts and last error of a spent retry (S0.58)."""
+    return f"{intent.action} failed {intent.attempt} times; the last error: {error}"
+
+
+def _failure_record(intent: Intent, message: str) -> Found:
+    """A failed search is known as failed: it bars a certificate of absence."""
+    arguments = intent.arguments
+    search = None
+    if isinstance(arguments, SearchArguments):
+        search = SearchRecord(
+            source_name=arguments.source_name,
+            question_id=arguments.question_id,
+            query=arguments.query,
+            status=SearchStatus.FAILED,
+            warnings=(shortened(message, _MAX_MESSAGE),),
+        )
+    return Found(summary=message, search=search)

@@ -1,0 +1,46 @@
+"""What an action may use: the situation it was decided in, and the ports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from controller.api.records import Question
+from controller.api.task import Pending
+from controller.evidence.findings import Findings
+from controller.evidence.verification import weights_by_term
+from controller.loop.situation import Situation
+from controller.ports import Source, TaskStore
+
+
+@dataclass(frozen=True)
+class Context:
+    """One action's view of the world. Nothing of it survives the action (requirement S0.10)."""
+
+    situation: Situation
+    pending: Pending
+    sources: Mapping[str, Source]
+    store: TaskStore
+
+    @property
+    def language(self) -> str:
+        """The language of the task's questions."""
+        return self.situation.task.spec.language
+
+    @property
+    def findings(self) -> Findings:
+        """The records that count now."""
+        return self.situation.assessment.findings
+
+    def question(self, question_id: str) -> Question:
+        """Return a question of the task."""
+        return next(q for q in self.findings.questions if q.id == question_id)
+
+    def weights(self, question_id: str) -> dict[str, int]:
+        """Return the term weights that the searches for a question recorded."""
+        return weights_by_term(
+            weight
+            for search in self.findings.searches
+            if search.question_id == question_id
+            for weight in search.term_weights
+        )

@@ -1,0 +1,172 @@
+"""Whether a statement is supported by its citations, and which of them it needs.
+
+Support is the stand-in for entailment that needs no model: the hard tokens of the statement (P3)
+and enough of its words (P4) occur in the cited slices and their headings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from controller.api.records import (
+    Citation,
+    Evidence,
+    Fact,
+    FactKind,
+    FactStatus,
+    SearchRecord,
+    Statement,
+)
+from controller.evidence.findings import Findings
+from controller.evidence.predicates import (
+    Passage,
+    check_anchors,
+    check_coverage,
+    check_recorded,
+    passages_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether a statement is supported, and how many of its counted citations are precise.
+
+    A citation is precise if it supports the statement alone, or if the others together do not.
+    """
+
+    supported: bool
+    precise: int
+    counted: int
+
+
+def question_weights(searches: Iterable[SearchRecord], question_id: str) -> dict[str, int]:
+    """Return the weights of a question's terms: of each term the first that was recorded.
+
+    A later search never changes a weight, so that a verdict computed again is the same.
+    """
+    weights: dict[str, int] = {}
+    for search in searches:
+        if search.question_id == question_id:
+            for weight in search.term_weights:
+                weights.setdefault(weight.term, weight.weight)
+    return weights
+
+
+def clusters_of(evidence: Iterable[Evidence]) -> dict[str, int]:
+    """Return the cluster of each document, by its id.
+
+    Documents with the same origin key, or with the same text, are of one cluster: one voice.
+    """
+    members: list[list[str]] = []
+    cluster_of_key: dict[str, int] = {}
+    for document in (e.document for e in evidence):
+        keys = (f"origin {document.origin_key}", document.text_digest)
+        joined = {cluster_of_key[key] for key in keys if key in cluster_of_key}
+        target = min(joined, default=len(members))
+        if not joined:
+            members.append([])
+        members[target].append(document.id)
+        for other in joined - {target}:
+            members[target] += members[other]
+            members[other] = []
+        cluster_of_key = {k: target if c in joined else c for k, c in cluster_of_key.items()}
+        cluster_of_key |= dict.fromkeys(keys, target)
+    return {document: at for at, documents in enumerate(members) for document in documents}
+
+
+class Support:
+    """The findings, ready to be asked which statements they support."""
+
+    def __init__(self, findings: Findings, language: str = "en") -> None:
+        self._findings = findings
+        self._language = language
+        self._facts = {fact.id: (at, fact) for at, fact in enumerate(findings.facts)}
+        self._clusters = clusters_of(findings.evidence)
+        self._texts = {
+            e.document.id: e.document.text_digest
+            for e in findings.evidence
+            if check_recorded(e.document.id, [e]).passed
+        }
+        self._evidence = {e.document.id: e for e in findings.evidence}
+        self._weights: dict[str, tuple[tuple[str, int], ...]] = {}
+
+    def citations(self, statement: Statement) -> tuple[Citation, ...]:
+        """Return what a statement cites, in the order of the journal, each place once."""
+        sound = (c for fact in self._cited(statement) for c in fact.citations if self._sound(c))
+        return tuple({(c.document_id, c.spans): c for c in sound}.values())
+
+    def is_supported(self, statement: Statement) -> bool:
+        """Say whether a statement's citations together support it and none of them dangles."""
+        return self.judge(statement).supported
+
+    def judge(self, statement: Statement) -> Judgement:
+        """Return what a statement's citations are worth.
+
+        Citations of one cluster count once, the first in the order of the journal. One whose fact
+        is unknown or not verified, or whose document is unknown or has another text, dangles: it
+        counts, it is not precise, and nothing is supported beside it.
+        """
+        counted = self._counted(statement)
+        dangling = self._dangling(statement)
+        supported = not dangling and self._entailed(statement, counted)
+        precise = 0
+        if supported:
+            precise = sum(
+                self._entailed(statement, [one])
+                or not self._entailed(statement, [c for c in counted if c is not one])
+                for one in counted
+            )
+        return Judgement(supported, precise, len(counted) + dangling)
+
+    def _cited(self, statement: Statement) -> Iterator[Fact]:
+        """Yield the verified facts of a statement, in the order of the journal."""
+        known = sorted(self._facts[i] for i in set(statement.fact_ids) if i in self._facts)
+        yield from (fact for _, fact in known if fact.status is FactStatus.VERIFIED)
+
+    def _sound(self, citation: Citation) -> bool:
+        return self._texts.get(citation.document_id) == citation.text_digest
+
+    def _counted(self, statement: Statement) -> list[Citation]:
+        first: dict[int, Citation] = {}
+        for citation in self.citations(statement):
+            first.setdefault(self._clusters[citation.document_id], citation)
+        return list(first.values())
+
+    def _dangling(self, statement: Statement) -> int:
+        cited = list(self._cited(statement))
+        unknown = len(set(statement.fact_ids)) - len(cited)
+        return unknown + sum(not self._sound(c) for fact in cited for c in fact.citations)
+
+    def _entailed(self, statement: Statement, citations: Sequence[Citation]) -> bool:
+        passages = tuple(
+            passage
+            for citation in citations
+            for passage in passages_of([citation], [self._evidence[citation.document_id]])
+        )
+        quotes = (f.claim for f in self._cited(statement) if f.kind is FactKind.QUOTE)
+        kind = FactKind.QUOTE if statement.text in quotes else FactKind.PARAPHRASE
+        weights = self._weights_of(statement.question_id)
+        return _holds(statement.text, kind, passages, weights, self._language)
+
+    def _weights_of(self, question_id: str) -> tuple[tuple[str, int], ...]:
+        if question_id not in self._weights:
+            weights = question_weights(self._findings.searches, question_id)
+            self._weights[question_id] = tuple(sorted(weights.items()))
+        return self._weights[question_id]
+
+
+@lru_cache(maxsize=4096)
+def _holds(
+    text: str,
+    kind: FactKind,
+    passages: tuple[Passage, ...],
+    weights: tuple[tuple[str, int], ...],
+    language: str,
+) -> bool:
+    """Say whether P3 and P4 hold; the same statements are scored at every step of a run."""
+    return (
+        check_anchors(text, passages).passed
+        and check_coverage(text, kind, passages, dict(weights), language).passed
+    )

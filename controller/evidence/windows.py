@@ -1,0 +1,274 @@
+"""Windows: the one to three sentences of a passage that answer a question best.
+
+The extractive policy quotes windows as they are. The rule is plain: how much of the question a
+window and its headings say, how much of that the window adds itself, and how well its passage
+matched; then the best windows that do not say the same again. Integers only: the same passages
+give the same windows on every machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from controller.api.records import Block, BlockKind
+from controller.evidence.normalisation import normalise
+from controller.evidence.predicates import (
+    MAXIMUM_LENGTH,
+    UNQUOTABLE,
+    is_too_short,
+    is_under_key_term,
+)
+from controller.evidence.terms import key_terms, weighed_terms, weight_of
+from controller.evidence.tokens import Words, tokenise
+
+MAXIMUM_SENTENCES: Final = 3
+MAXIMUM_WINDOW: Final = 420
+"""How long a window may be, in characters; a `Field` with its literal may reach P2's maximum."""
+
+WINDOWS_PER_DOCUMENT: Final = 2
+NEVER_OFFERED: Final = UNQUOTABLE | {BlockKind.HEADING}
+
+# The score, in millionths.
+COVERAGE_WEIGHT: Final = 500_000
+NOVELTY_WEIGHT: Final = 250_000
+RELEVANCE_WEIGHT: Final = 250_000
+LENGTH_PENALTY: Final = 50_000
+LABEL_BONUS: Final = 100_000
+HEADING_BONUS: Final = 200_000
+
+# Maximal marginal relevance with lambda = 3/4, over the best windows only.
+_SCORE_SHARE: Final = 3
+_LIKENESS_SHARE: Final = 1
+_MILLION: Final = 1_000_000
+_SHORT_LIST: Final = 64
+
+_ABBREVIATIONS: Final = frozenset(
+    "approx cf ca dr e.g eq etc fig i.e inc jr ltd mr mrs ms no nr pp prof resp sec sr st vol vs".split()
+)
+_STOP: Final = re.compile(
+    r"[.!?\u2026]+[\"'\u2019\u201d)\]\u00bb]*(?=\s)|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\uff09]*|\n\s*\n"
+)
+_LAST_WORD: Final = re.compile(r"[^\s(\[\"']*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A passage that a search found: its document, its blocks, its relevance of 1000."""
+
+    document_id: str
+    blocks: tuple[Block, ...]
+    relevance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A span of a document that is worth quoting, in one block or a field and its literal.
+
+    `score` is in millionths; bonuses may lift it above a million.
+    """
+
+    document_id: str
+    start: int
+    end: int
+    text: str
+    heading_path: tuple[str, ...]
+    score: int
+
+
+def sentences(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the spans of a text's sentences, without the white space around them.
+
+    A full stop ends one where white space follows and then no small letter, unless the word
+    before it is an abbreviation or an initial; a blank line and Chinese or Japanese stops always do.
+    """
+    spans = []
+    start = 0
+    for stop in _STOP.finditer(text):
+        end = stop.end() if stop[0].strip() else stop.start()
+        if stop[0].startswith(".") and _goes_on(text, stop):
+            continue
+        spans.append((start, end))
+        start = stop.end()
+    spans.append((start, len(text)))
+    return tuple(_stripped(text, *span) for span in spans if text[slice(*span)].strip())
+
+
+def _goes_on(text: str, stop: re.Match[str]) -> bool:
+    following = text[stop.end() :].lstrip()[:1]
+    word = _LAST_WORD.search(text, max(0, stop.start() - 16), stop.start())
+    last = word[0] if word else ""
+    initial = len(last) == 1 and last.isupper()
+    return following.islower() or initial or last.lower() in _ABBREVIATIONS
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    while text[start].isspace():
+        start += 1
+    while text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def best_windows(
+    question: str,
+    passages: Sequence[Ranked],
+    weights: Mapping[str, int],
+    limit: int,
+    language: str = "en",
+) -> tuple[Window, ...]:
+    """Return at most `limit` windows, best first: none overlap, at most two of a document.
+
+    Args:
+        question: what the windows shall answer.
+        passages: what searches found, in any order.
+        weights: recorded weights of the question's terms, by term.
+        limit: how many windows are wanted.
+        language: of the task, an ISO 639-1 code.
+    """
+    scorer = _Scorer(question, weights, language)
+    distinct: dict[tuple[str, int, int], Window] = {}
+    for passage in passages:
+        for window in scorer.windows(passage):
+            key = (window.document_id, window.start, window.end)
+            if key not in distinct or distinct[key].score < window.score:
+                distinct[key] = window
+    ranked = sorted(distinct.values(), key=lambda w: (-w.score, w.document_id, w.start, w.end))
+    return _diverse(ranked[:_SHORT_LIST], limit)
+
+
+def _diverse(ranked: list[Window], limit: int) -> tuple[Window, ...]:
+    """Choose by maximal marginal relevance: score against likeness to what is chosen already."""
+    tokens = {id(window): frozenset(tokenise(normalise(window.text).text)) for window in ranked}
+    chosen: list[Window] = []
+    while ranked and len(chosen) < limit:
+        best = max(
+            ranked,
+            key=lambda w: _SCORE_SHARE * w.score
+            - _LIKENESS_SHARE
+            * max((_likeness(tokens[id(w)], tokens[id(c)]) for c in chosen), default=0),
+        )
+        chosen.append(best)
+        documents = [window.document_id for window in chosen]
+        ranked = [
+            w
+            for w in ranked
+            if documents.count(w.document_id) < WINDOWS_PER_DOCUMENT
+            and not (w.document_id == best.document_id and w.start < best.end and best.start < w.end)
+        ]
+    return tuple(chosen)
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> int:
+    union = len(one | other)
+    return _MILLION * len(one & other) // union if union else 0
+
+
+class _Scorer:
+    """Scores the windows of passages against one question."""
+
+    def __init__(self, question: str, weights: Mapping[str, int], language: str) -> None:
+        self._language = language
+        self._names = key_terms(question, language)
+        self._asked = Words([question], language)
+        self._weights = {t: weight_of(t, weights) for t in weighed_terms(question, language)}
+
+    def windows(self, passage: Ranked) -> Iterator[Window]:
+        """Yield every window of a passage with its score."""
+        for at, block in enumerate(passage.blocks):
+            if block.kind in NEVER_OFFERED:
+                continue
+            context = self._found(block.heading_path)
+            field = _field_window(passage.blocks[at : at + 2])
+            if field is not None:
+                bonus = self._bonus(block)
+                if bonus >= HEADING_BONUS or not is_too_short(normalise(field).text):
+                    yield self._window(passage, block, 0, field, context, bonus)
+                continue
+            spans = _units(block)
+            found = [self._found([block.text[start:end]]) for start, end in spans]
+            for first in range(len(spans)):
+                said: frozenset[str] = frozenset()
+                for last in range(first, min(first + MAXIMUM_SENTENCES, len(spans))):
+                    start, end = spans[first][0], spans[last][1]
+                    said |= found[last]
+                    if end - start > MAXIMUM_WINDOW:
+                        break
+                    text = block.text[start:end]
+                    if not is_too_short(normalise(text).text):
+                        yield self._scored(passage, block, start, text, context, said, 0)
+
+    def _bonus(self, field: Block) -> int:
+        label = tokenise(normalise(field.text.partition(":")[0]).text)
+        bonus = LABEL_BONUS if any(self._asked.has(word) for word in label) else 0
+        return bonus + (HEADING_BONUS if is_under_key_term(field, self._names) else 0)
+
+    def _found(self, texts: Sequence[str]) -> frozenset[str]:
+        words = Words(texts, self._language)
+        return frozenset(term for term in self._weights if words.has(term))
+
+    def _window(
+        self,
+        passage: Ranked,
+        block: Block,
+        start: int,
+        text: str,
+        context: frozenset[str],
+        bonus: int,
+    ) -> Window:
+        return self._scored(passage, block, start, text, context, self._found([text]), bonus)
+
+    def _scored(
+        self,
+        passage: Ranked,
+        block: Block,
+        start: int,
+        text: str,
+        context: frozenset[str],
+        said: frozenset[str],
+        bonus: int,
+    ) -> Window:
+        unsaid = self._weights.keys() - context
+        score = (
+            COVERAGE_WEIGHT * self._mass(said | context) // max(1, self._mass(self._weights.keys()))
+            + (NOVELTY_WEIGHT * self._mass(said - context) // max(1, self._mass(unsaid)))
+            + RELEVANCE_WEIGHT * passage.relevance // 1000
+            - LENGTH_PENALTY * len(text) // MAXIMUM_WINDOW
+            + bonus
+        )
+        return Window(
+            document_id=passage.document_id,
+            start=block.start + start,
+            end=block.start + start + len(text),
+            text=text,
+            heading_path=block.heading_path,
+            score=score,
+        )
+
+    def _mass(self, terms: frozenset[str] | set[str]) -> int:
+        return sum(self._weights[term] for term in terms)
+
+
+def _field_window(blocks: Sequence[Block]) -> str | None:
+    """Return the text of a field that is short enough, with the literal that it introduces."""
+    field = blocks[0]
+    if field.kind is not BlockKind.FIELD:
+        return None
+    text = field.text
+    if text.rstrip().endswith(":") and len(blocks) > 1:
+        literal = blocks[1]
+        if literal.kind is BlockKind.CODE and literal.start == field.end + 1:
+            text = f"{field.text}\n{literal.text}"
+    return text if len(text) <= MAXIMUM_LENGTH else None
+
+
+def _units(block: Block) -> tuple[tuple[int, int], ...]:
+    """Return what a block's windows are made of: sentences; of a long literal, its lines."""
+    if block.kind is not BlockKind.CODE:
+        return sentences(block.text)
+    if len(block.text) <= MAXIMUM_WINDOW:
+        return ((0, len(block.text)),) if block.text.strip() else ()
+    lines = re.finditer(r"\S(?:.*\S)?", block.text)
+    return tuple(line.span() for line in lines)

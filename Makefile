@@ -56,7 +56,11 @@ verify: lint typecheck ## Lint, types, and that generated files are up to date
 	@$(BIN)/python -m tools.generate --check
 
 lock: $(READY) ## Resolve the dependencies again (requirements format, with hashes)
-	@$(BIN)/python -m tools.lock
+	@$(BIN)/python -m pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--custom-compile-command "make lock" --group dev --output-file requirements-dev.lock pyproject.toml
 
 run: $(READY) ## Run the operator against the current kubeconfig
 	@$(BIN)/python -m controller

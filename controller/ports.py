@@ -104,10 +104,14 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class References:
-    """What a task refers to, ready to be used; or the deepest cause why it is not."""
+    """What a task refers to, ready to be used; or the deepest cause why it is not.
+
+    `look_again_seconds` is set while what is missing may come back without anybody telling.
+    """
 
     sources: Mapping[str, Source]
     missing: MissingReference | None = None
+    look_again_seconds: float | None = None
 
 
 class ReferenceResolver(Protocol):

@@ -44,12 +44,17 @@ ON_CHANGE = Requeue(None)
 
 @dataclass
 class _Run:
-    """What this process knows of a run that has not ended: a cache of store and journal."""
+    """What this process knows of a run that has not ended: a cache of store and journal.
+
+    `unrecorded` is an attempt that was made and whose record the store has not confirmed: it is
+    recorded before anything else, and never made again.
+    """
 
     task: ResearchTask
     state: RunState
     is_fresh: bool = True
     journal_error: JournalError | None = None
+    unrecorded: ResearchStepSpec | None = None
 
 
 class Reconciler:
@@ -75,10 +80,11 @@ class Reconciler:
     def observe(self, key: TaskKey, resource_version: str) -> bool:
         """Take note of a version that the watch has seen; say whether it is news."""
         run = self._runs.get(key)
-        if run is not None and run.task.metadata.resource_version == resource_version:
+        if run is None:
+            return True
+        if not _is_newer(resource_version, run.task.metadata.resource_version):
             return False
-        if run is not None:
-            run.is_fresh = False
+        run.is_fresh = False
         return True
 
     def forget(self, key: TaskKey) -> None:
@@ -117,22 +123,33 @@ class Reconciler:
             await self._store.put_report(task, report)
 
     async def _turn(self, key: TaskKey) -> Requeue:
+        if self._is_draining and key not in self._runs:
+            return ON_CHANGE
         run = await self._gather(key)
         if run is None:
             return ON_CHANGE
         references = await self._references.resolve(run.task)
+        if run.unrecorded is not None:
+            await self._record(run, run.unrecorded, references)
+            return AT_ONCE
         situation = self._situation(run, references)
         decision = decide(situation)
-        if not isinstance(decision, Act | Interrupt):
-            return await self._rest(run, situation, decision)
+        if isinstance(decision, Act | Interrupt):
+            return await self._advance(run, situation, decision, references)
+        return await self._rest(run, situation, decision, references)
+
+    async def _advance(
+        self, run: _Run, situation: Situation, decision: Act | Interrupt, references: References
+    ) -> Requeue:
+        """Take the step that was decided, once its intent is stored under this process's name."""
         if self._is_draining:
-            return ON_CHANGE
+            return await self._withdraw(run, situation, decision)
         pending = pending_of(situation, decision.intent)
         if isinstance(decision, Act) and not is_same_intent(situation.pending, pending):
             await self._write_status(run, situation, decision, pending)
             return AT_ONCE
-        step = await self._act(situation, decision, references)
-        await self._record(run, step, references)
+        run.unrecorded = await self._act(situation, decision, references)
+        await self._record(run, run.unrecorded, references)
         return AT_ONCE
 
     async def _gather(self, key: TaskKey) -> _Run | None:
@@ -158,6 +175,7 @@ class Reconciler:
         try:
             for step in await self._store.list_steps(run.task, run.state.next_index):
                 run.state = fold(run.state, step)
+                run.unrecorded = None
         except JournalError as error:
             run.journal_error = error
             return
@@ -203,6 +221,7 @@ class Reconciler:
             spec.outcome,
             spec.observation.summary,
         )
+        run.unrecorded = None
         run.state = fold(run.state, step)
         # The intent that this step fulfilled is no longer pending for what is decided next.
         after = replace(self._situation(run, references), pending=None)
@@ -211,7 +230,17 @@ class Reconciler:
         pending = pending_of(after, decision.intent) if isinstance(decision, Act) else None
         await self._write_status(run, after, decision, pending if wants_more else None)
 
-    async def _rest(self, run: _Run, situation: Situation, decision: Decision) -> Requeue:
+    async def _withdraw(
+        self, run: _Run, situation: Situation, decision: Act | Interrupt
+    ) -> Requeue:
+        """Take back an intent that this process has stored and not begun: it is in no doubt."""
+        if situation.pending is not None and situation.pending.holder == self._holder:
+            await self._write_status(run, situation, decision, None)
+        return ON_CHANGE
+
+    async def _rest(
+        self, run: _Run, situation: Situation, decision: Decision, references: References
+    ) -> Requeue:
         """Show a wait or an ending, if it is not shown yet."""
         status = build_status(situation, decision, None)
         if status != run.task.status:
@@ -219,9 +248,12 @@ class Reconciler:
         key = TaskKey(run.task.metadata.namespace, run.task.metadata.name)
         if is_settled(run.task):
             self.forget(key)
-        if isinstance(decision, Wait) and decision.until is not None:
-            return Requeue(max(0.0, (decision.until - situation.now) / timedelta(seconds=1)))
-        return ON_CHANGE
+        if not isinstance(decision, Wait):
+            return ON_CHANGE
+        waits = [] if references.look_again_seconds is None else [references.look_again_seconds]
+        if decision.until is not None:
+            waits.append(max(0.0, (decision.until - situation.now) / timedelta(seconds=1)))
+        return Requeue(min(waits, default=None))
 
     async def _write_status(
         self, run: _Run, situation: Situation, decision: Decision, pending: Pending | None
@@ -235,6 +267,16 @@ class Reconciler:
     def _mark_stale(self, key: TaskKey) -> None:
         if key in self._runs:
             self._runs[key].is_fresh = False
+
+
+def _is_newer(version: str, known: str) -> bool:
+    """Say whether a version follows on one that is known: versions of a kind are integers.
+
+    Where they are not (an API server older than 1.35 promises nothing), any other one is news.
+    """
+    if version.isdecimal() and known.isdecimal():
+        return int(version) > int(known)
+    return version != known
 
 
 def is_settled(task: ResearchTask) -> bool:

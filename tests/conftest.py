@@ -17,8 +17,6 @@ def plane() -> Iterator[ControlPlane]:
     """A real control plane with the project's CRDs, one for the whole run."""
     with ControlPlane.start() as started:
         started.kubectl("apply", "--server-side", "-k", str(ROOT / "crds"))
-        started.kubectl(
-            "wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"
-        )
+        started.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         started.restart_controllers()
         yield started

@@ -1,4 +1,4 @@
-"""Writes the generated files: `python -m tools.generate` (`make crds`); `--check` only compares."""
+"""Writes the generated files: `python -m tools.generate`; with `--check` it only compares."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from controller.api.crd import KINDS, definition
+from tools.reasons import terminal_reasons_page
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "# Generated from controller/api by `make crds`; do not edit.\n"
@@ -25,6 +26,7 @@ def generated() -> dict[Path, str]:
         f"{HEADER}apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
         f"resources:\n{listing}"
     )
+    files[ROOT / "docs" / "terminal-reasons.md"] = terminal_reasons_page()
     return files
 
 

@@ -85,6 +85,7 @@ Time = Annotated[
 """A moment, in UTC, cut to milliseconds."""
 
 _NO_ZERO: Final = r"^[^\x00]*$"
+_ASCII: Final = r"^[ -~]+$"
 _LABEL: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 _SUBDOMAIN: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 
@@ -107,6 +108,12 @@ Word = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z][A-Z
 
 Uid = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9-]+$")]
 """A Kubernetes UID."""
+
+Holder = Annotated[str, Field(min_length=1, max_length=253, pattern=_ASCII)]
+"""The process that carries an intent out; one byte a character, as the status is bounded."""
+
+Subject = Annotated[str, Field(min_length=1, max_length=260, pattern=_ASCII)]
+"""Whose failures are counted together, such as `source/` and its name; in ASCII as well."""
 
 Title = Annotated[str, Field(max_length=500, pattern=_NO_ZERO)]
 """A short text: a title, a heading, a query, a question."""

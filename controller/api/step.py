@@ -7,7 +7,19 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from controller.api.base import ApiModel, Count, Digest, Label, Message, Name, Time, Uid, Word
+from controller.api.base import (
+    ApiModel,
+    Count,
+    Digest,
+    Holder,
+    Label,
+    Message,
+    Name,
+    Subject,
+    Time,
+    Uid,
+    Word,
+)
 from controller.api.meta import ObjectMeta
 from controller.api.reasons import TerminalReason
 from controller.api.records import (
@@ -27,6 +39,9 @@ FORMAT_VERSION: Final = 1
 
 MAX_EVIDENCE_BYTES: Final = 48 * 1024
 """How much evidence one step may carry, in bytes of UTF-8."""
+
+MAX_ARGUMENTS: Final = 2400
+"""The longest arguments as JSON: a note's message of 1,024 characters, most of them escaped."""
 
 Index = Annotated[int, Field(ge=0, le=99999)]
 
@@ -95,7 +110,7 @@ class StepError(ApiModel):
 
     error_class: Annotated[Word, Field(alias="class")]
     message: Message
-    subject: Annotated[str, Field(min_length=1, max_length=253)]
+    subject: Subject
     retry_after: Time | None = None
 
 
@@ -117,7 +132,7 @@ class ResearchStepSpec(ApiModel):
     round: Count
     index: Index
     attempt: Annotated[int, Field(ge=1, le=100)]
-    holder: Annotated[str, Field(min_length=1, max_length=253)]
+    holder: Holder
     start_time: Time
     end_time: Time
     active_milliseconds: Count
@@ -126,7 +141,11 @@ class ResearchStepSpec(ApiModel):
     operation_id: Digest
     arguments: Annotated[
         str,
-        Field(max_length=4096, alias="argumentsJSON", description="Normalised arguments, JSON."),
+        Field(
+            max_length=MAX_ARGUMENTS,
+            alias="argumentsJSON",
+            description="Normalised arguments, JSON.",
+        ),
     ]
     outcome: Outcome
     error: StepError | None = None

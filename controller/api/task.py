@@ -12,11 +12,13 @@ from controller.api.base import (
     ApiModel,
     Count,
     Digest,
+    Holder,
     Label,
     Message,
     Money,
     Name,
     Percent,
+    Subject,
     Time,
     Title,
     Word,
@@ -25,7 +27,7 @@ from controller.api.meta import Condition, ConditionStatus, ObjectMeta, ObjectRe
 from controller.api.reasons import ConditionType, TerminalReason
 from controller.api.records import AnswerReason, Question, QuestionState
 from controller.api.schema import Rule, listed, rules, validated
-from controller.api.step import ActionName, Index, StepDecision
+from controller.api.step import MAX_ARGUMENTS, ActionName, Index, StepDecision
 
 REQUESTED_AT: Final = f"{GROUP}/requestedAt"
 """The annotation that asks for what no change of the spec can express; any new value counts."""
@@ -218,10 +220,10 @@ class Pending(ApiModel):
     index: Index
     action: ActionName
     question_id: Label | None = None
-    arguments: Annotated[str, Field(max_length=4096, alias="argumentsJSON")]
+    arguments: Annotated[str, Field(max_length=MAX_ARGUMENTS, alias="argumentsJSON")]
     attempt: Annotated[int, Field(ge=1, le=100)]
     operation_id: Digest
-    holder: Annotated[str, Field(min_length=1, max_length=253)]
+    holder: Holder
     start_time: Time
     decision: StepDecision
 
@@ -284,7 +286,7 @@ class QuestionStatus(ApiModel):
 class ConsecutiveErrors(ApiModel):
     """How often one class of error came in a row from one subject (a source, the model)."""
 
-    subject: Annotated[str, Field(min_length=1, max_length=253)]
+    subject: Subject
     error_class: Annotated[Word, Field(alias="class")]
     count: Count
 

@@ -80,19 +80,21 @@ def conclude(
     searches = [_searches(findings, question.id, name) for name in source_names]
     names = key_terms(question.text, language)
     reason = _why_unproven(searches, names, findings, language)
+    if reason:
+        return Answer(
+            question_id=question.id, state=QuestionState.UNRESOLVED, reason=reason, origins=0
+        )
+    certificate = Certificate(
+        queries=_certified_queries(searches, language),
+        corpora=_searched_corpora(searches),
+        absent_terms=_absent(searches, names)[:_MAX_ABSENT_TERMS],
+        facts_rejected=_rejected(findings, question),
+    )
     return Answer(
         question_id=question.id,
-        state=QuestionState.UNRESOLVED if reason else QuestionState.NOT_FOUND,
-        reason=reason,
+        state=QuestionState.NOT_FOUND,
         origins=0,
-        certificate=None
-        if reason
-        else Certificate(
-            queries=_certified_queries(searches, language),
-            corpora=_searched_corpora(searches),
-            absent_terms=_absent(searches, names)[:_MAX_ABSENT_TERMS],
-            facts_rejected=_rejected(findings, question),
-        ),
+        certificate=certificate,
     )
 
 

@@ -37,7 +37,7 @@ _LINE_START: Final = re.compile(r"^(?:[-+=:](?=[-=:\s]|$))")
 
 _NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
-_ADDRESS: Final = re.compile(r"(?i)(?:\b(?:mailto|xmpp)|(?<=\w))(:)(?=//|\S+@)|\bwww(\.)")
+_ADDRESS: Final = re.compile(r"(?i)(?:\b(?:mailto|xmpp)|(?<=\w))(:)(?=//|[^\s@]{1,64}@)|\bwww(\.)")
 """Where a viewer that looks for addresses would make a link of one."""
 
 _STATES: Final[dict[QuestionState, str]] = {
@@ -49,6 +49,9 @@ _STATES: Final[dict[QuestionState, str]] = {
 
 _BELOW: Final = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 """Between a heading and the one below it."""
+
+_SHORT_ANSWER: Final = 120
+"""How long a quote may be to be shown in the summary, in characters."""
 
 _SHORT_DIGEST: Final = len("sha256:") + 12
 
@@ -115,17 +118,35 @@ def _summary(report: Report) -> Iterator[str]:
         yield "There is no question yet."
         return
     yield from _table(
-        ("Question", "State", "Quotes", "Origins"),
+        ("Question", "State", "Answer", "Quotes", "Origins"),
         (
             (
                 f"{number}. {escape(question.text)}",
                 _state(question),
+                _short_answer(question),
                 str(len(question.statements)),
                 str(question.origins),
             )
             for number, question in enumerate(report.questions, 1)
         ),
     )
+
+
+def _short_answer(question: ReportQuestion) -> str:
+    """Return the best quote where it is short enough to be shown whole; it is never cut."""
+    if question.state is QuestionState.NOT_FOUND:
+        return "no source says it"
+    if question.state is not QuestionState.ANSWERED or not question.statements:
+        return "not known"
+    best = question.statements[0]
+    whole = len(best.text) <= _SHORT_ANSWER and not _LINE_BREAK.search(best.text)
+    if question.reason is AnswerReason.CONTESTED or not whole:
+        return "quoted below"
+    return f"{escape(best.text)} {_markers(best)}"
+
+
+def _markers(statement: ReportStatement) -> str:
+    return " ".join(f"[{number}]" for number in statement.citations)
 
 
 def _findings(report: Report, references: dict[int, ReportReference]) -> Iterator[str]:
@@ -324,7 +345,7 @@ def _score(report: Report) -> str:
     threshold = next(
         (p.target for p in report.quality.predicates if p.name == "QualityThreshold"), None
     )
-    return f"{report.quality.score} %" + (f" of {threshold} % asked for" if threshold else "")
+    return f"{report.quality.score} %" + (f" ({threshold} % asked for)" if threshold else "")
 
 
 def _state(question: ReportQuestion) -> str:

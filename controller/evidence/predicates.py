@@ -261,11 +261,15 @@ def is_answering_field(question: str, passage: Passage, language: str = "en") ->
 
 
 def is_under_key_term(block: Block, names: Iterable[str]) -> bool:
-    """Say whether the last heading over a block is one of some names, in any case."""
+    """Say whether the last heading over a block is one of some names, in any case.
+
+    Of a signature (`QuerySet.get(*args)`) it is the name that counts, with or without its owner.
+    """
     if not block.heading_path:
         return False
-    heading = bare_name(normalise(block.heading_path[-1]).text).casefold()
-    return any(heading == name.casefold() for name in names)
+    heading = normalise(block.heading_path[-1]).text.partition("(")[0].casefold()
+    named = {bare_name(heading), heading.rpartition(".")[2]}
+    return any(name.casefold() in named for name in names)
 
 
 def check_anchors(claim: str, passages: Sequence[Passage]) -> Verdict:

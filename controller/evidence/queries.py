@@ -2,5 +2,6 @@
 
 from controller.evidence.terms import content_terms
 
+
 def first_query(question: str, language: str = "en") -> str:
     return " ".join(content_terms(question, language))

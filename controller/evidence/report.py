@@ -68,7 +68,7 @@ _WHY_MISSING: Final[dict[AnswerReason, tuple[str, str]]] = {
         "Mend what the source's status names, or add another source.",
     ),
     AnswerReason.TOO_FEW_QUERIES: (
-        "Too few different queries were asked to prove an absence.",
+        "Too few different queries were asked of the newest state of a source to prove an absence.",
         "Reword the question, so that it gives more terms to search for.",
     ),
     AnswerReason.TOO_FEW_ORIGINS: (
@@ -329,8 +329,11 @@ def _missing(findings: Findings, remedy: str) -> Iterator[MissingAnswer]:
         state, reason = standing(findings, question)
         if state is QuestionState.ANSWERED:
             continue
-        not_found = state is QuestionState.NOT_FOUND or reason is None
-        why, what_to_do = (_NOT_FOUND, _GO_ON) if not_found else _WHY_MISSING[reason]
+        why, what_to_do = (
+            (_NOT_FOUND, _GO_ON)
+            if state is QuestionState.NOT_FOUND
+            else _WHY_MISSING[reason or AnswerReason.RUN_ENDED]
+        )
         yield MissingAnswer(question_id=question.id, why=why, what_to_do=what_to_do or remedy)
 
 

@@ -11,14 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from controller.api.records import Block, BlockKind
 from controller.evidence.normalisation import normalise
 from controller.evidence.predicates import (
+    FOCUS,
     MAXIMUM_LENGTH,
     UNQUOTABLE,
-    is_too_short,
+    Passage,
+    check_substance,
     is_under_key_term,
 )
 from controller.evidence.terms import key_terms, weighed_terms, weight_of
@@ -34,6 +37,7 @@ NEVER_OFFERED: Final = UNQUOTABLE | {BlockKind.HEADING}
 # The score, in millionths.
 COVERAGE_WEIGHT: Final = 500_000
 NOVELTY_WEIGHT: Final = 250_000
+OWN_WEIGHT: Final = 0
 RELEVANCE_WEIGHT: Final = 250_000
 LENGTH_PENALTY: Final = 50_000
 LABEL_BONUS: Final = 100_000
@@ -67,15 +71,17 @@ class Ranked:
 class Window:
     """A span of a document that is worth quoting, in one block or a field and its literal.
 
-    `score` is in millionths; bonuses may lift it above a million.
+    `score` is in millionths; bonuses may lift it above a million. `focused` says that P6 will
+    hold: the others are the closest that there is.
     """
 
     document_id: str
     start: int
     end: int
     text: str
-    heading_path: tuple[str, ...]
+    blocks: tuple[Block, ...]
     score: int
+    focused: bool
 
 
 def sentences(text: str) -> tuple[tuple[int, int], ...]:
@@ -88,7 +94,7 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
     start = 0
     for stop in _STOP.finditer(text):
         end = stop.end() if stop[0].strip() else stop.start()
-        if stop[0].startswith(".") and _goes_on(text, stop):
+        if stop[0].startswith((".", "\u2026")) and _goes_on(text, stop):
             continue
         spans.append((start, end))
         start = stop.end()
@@ -101,7 +107,8 @@ def _goes_on(text: str, stop: re.Match[str]) -> bool:
     word = _LAST_WORD.search(text, max(0, stop.start() - 16), stop.start())
     last = word[0] if word else ""
     initial = len(last) == 1 and last.isupper()
-    return following.islower() or initial or last.lower() in _ABBREVIATIONS
+    ellipsis = stop[0].startswith(("..", "\u2026"))
+    return ellipsis or following.islower() or initial or last.lower() in _ABBREVIATIONS
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
@@ -135,30 +142,44 @@ def best_windows(
             key = (window.document_id, window.start, window.end)
             if key not in distinct or distinct[key].score < window.score:
                 distinct[key] = window
-    ranked = sorted(distinct.values(), key=lambda w: (-w.score, w.document_id, w.start, w.end))
-    return _diverse(ranked[:_SHORT_LIST], limit)
+    ranked = sorted(
+        distinct.values(),
+        key=lambda w: (not w.focused, -w.score, w.document_id, w.start, w.end),
+    )
+    quotable = (
+        window
+        for window in ranked
+        if check_substance(question, [Passage(window.text, window.blocks)], language).passed
+    )
+    return _diverse(list(islice(quotable, _SHORT_LIST)), limit)
 
 
 def _diverse(ranked: list[Window], limit: int) -> tuple[Window, ...]:
     """Choose by maximal marginal relevance: score against likeness to what is chosen already."""
     tokens = {id(window): frozenset(tokenise(normalise(window.text).text)) for window in ranked}
     chosen: list[Window] = []
+
+    def gain(window: Window) -> tuple[bool, int]:
+        likeness = [_likeness(tokens[id(window)], tokens[id(other)]) for other in chosen]
+        worth = _SCORE_SHARE * window.score - _LIKENESS_SHARE * max(likeness, default=0)
+        return window.focused, worth
+
     while ranked and len(chosen) < limit:
-        best = max(
-            ranked,
-            key=lambda w: _SCORE_SHARE * w.score
-            - _LIKENESS_SHARE
-            * max((_likeness(tokens[id(w)], tokens[id(c)]) for c in chosen), default=0),
-        )
+        best = max(ranked, key=gain)
         chosen.append(best)
         documents = [window.document_id for window in chosen]
         ranked = [
-            w
-            for w in ranked
-            if documents.count(w.document_id) < WINDOWS_PER_DOCUMENT
-            and not (w.document_id == best.document_id and w.start < best.end and best.start < w.end)
+            window
+            for window in ranked
+            if documents.count(window.document_id) < WINDOWS_PER_DOCUMENT
+            and not _overlap(window, best)
         ]
     return tuple(chosen)
+
+
+def _overlap(one: Window, other: Window) -> bool:
+    same = one.document_id == other.document_id
+    return same and one.start < other.end and other.start < one.end
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> int:
@@ -174,94 +195,85 @@ class _Scorer:
         self._names = key_terms(question, language)
         self._asked = Words([question], language)
         self._weights = {t: weight_of(t, weights) for t in weighed_terms(question, language)}
+        self._total = max(1, self._mass(frozenset(self._weights)))
 
     def windows(self, passage: Ranked) -> Iterator[Window]:
         """Yield every window of a passage with its score."""
         for at, block in enumerate(passage.blocks):
             if block.kind in NEVER_OFFERED:
                 continue
-            context = self._found(block.heading_path)
-            field = _field_window(passage.blocks[at : at + 2])
-            if field is not None:
-                bonus = self._bonus(block)
-                if bonus >= HEADING_BONUS or not is_too_short(normalise(field).text):
-                    yield self._window(passage, block, 0, field, context, bonus)
+            blocks = _field(passage.blocks[at : at + 2])
+            if blocks:
+                text = "\n".join(block.text for block in blocks)
+                yield self._window(passage, blocks, 0, text, self._found([text]))
                 continue
             spans = _units(block)
             found = [self._found([block.text[start:end]]) for start, end in spans]
-            for first in range(len(spans)):
-                said: frozenset[str] = frozenset()
-                for last in range(first, min(first + MAXIMUM_SENTENCES, len(spans))):
-                    start, end = spans[first][0], spans[last][1]
-                    said |= found[last]
-                    if end - start > MAXIMUM_WINDOW:
-                        break
-                    text = block.text[start:end]
-                    if not is_too_short(normalise(text).text):
-                        yield self._scored(passage, block, start, text, context, said, 0)
+            for first, last in _runs(spans):
+                start, end = spans[first][0], spans[last][1]
+                said = frozenset[str]().union(*found[first : last + 1])
+                yield self._window(passage, (block,), start, block.text[start:end], said)
 
-    def _bonus(self, field: Block) -> int:
-        label = tokenise(normalise(field.text.partition(":")[0]).text)
-        bonus = LABEL_BONUS if any(self._asked.has(word) for word in label) else 0
-        return bonus + (HEADING_BONUS if is_under_key_term(field, self._names) else 0)
+    def _window(
+        self, passage: Ranked, blocks: tuple[Block, ...], at: int, text: str, said: frozenset[str]
+    ) -> Window:
+        context = self._found(blocks[0].heading_path)
+        known = self._mass(said | context)
+        score = (
+            COVERAGE_WEIGHT * known // self._total
+            + NOVELTY_WEIGHT
+            * self._mass(said - context)
+            // max(1, self._total - self._mass(context))
+            + RELEVANCE_WEIGHT * passage.relevance // 1000
+            - LENGTH_PENALTY * len(text) // MAXIMUM_WINDOW
+            + self._bonus(blocks[0])
+        )
+        return Window(
+            document_id=passage.document_id,
+            start=blocks[0].start + at,
+            end=blocks[0].start + at + len(text),
+            text=text,
+            blocks=blocks,
+            score=score,
+            focused=known >= self._total * FOCUS and (said | context).issuperset(self._names),
+        )
+
+    def _bonus(self, block: Block) -> int:
+        """Return what a field gains whose label the question asks for, more under its subject."""
+        if block.kind is not BlockKind.FIELD:
+            return 0
+        label = tokenise(normalise(block.text.partition(":")[0]).text)
+        if not any(self._asked.has(word) for word in label):
+            return 0
+        return LABEL_BONUS + (HEADING_BONUS if is_under_key_term(block, self._names) else 0)
 
     def _found(self, texts: Sequence[str]) -> frozenset[str]:
         words = Words(texts, self._language)
         return frozenset(term for term in self._weights if words.has(term))
 
-    def _window(
-        self,
-        passage: Ranked,
-        block: Block,
-        start: int,
-        text: str,
-        context: frozenset[str],
-        bonus: int,
-    ) -> Window:
-        return self._scored(passage, block, start, text, context, self._found([text]), bonus)
-
-    def _scored(
-        self,
-        passage: Ranked,
-        block: Block,
-        start: int,
-        text: str,
-        context: frozenset[str],
-        said: frozenset[str],
-        bonus: int,
-    ) -> Window:
-        unsaid = self._weights.keys() - context
-        score = (
-            COVERAGE_WEIGHT * self._mass(said | context) // max(1, self._mass(self._weights.keys()))
-            + (NOVELTY_WEIGHT * self._mass(said - context) // max(1, self._mass(unsaid)))
-            + RELEVANCE_WEIGHT * passage.relevance // 1000
-            - LENGTH_PENALTY * len(text) // MAXIMUM_WINDOW
-            + bonus
-        )
-        return Window(
-            document_id=passage.document_id,
-            start=block.start + start,
-            end=block.start + start + len(text),
-            text=text,
-            heading_path=block.heading_path,
-            score=score,
-        )
-
-    def _mass(self, terms: frozenset[str] | set[str]) -> int:
+    def _mass(self, terms: frozenset[str]) -> int:
         return sum(self._weights[term] for term in terms)
 
 
-def _field_window(blocks: Sequence[Block]) -> str | None:
-    """Return the text of a field that is short enough, with the literal that it introduces."""
+def _field(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Return a leading field that is short enough, with the literal that it introduces."""
     field = blocks[0]
     if field.kind is not BlockKind.FIELD:
-        return None
-    text = field.text
-    if text.rstrip().endswith(":") and len(blocks) > 1:
+        return ()
+    if field.text.rstrip().endswith(":") and len(blocks) > 1:
         literal = blocks[1]
-        if literal.kind is BlockKind.CODE and literal.start == field.end + 1:
-            text = f"{field.text}\n{literal.text}"
-    return text if len(text) <= MAXIMUM_LENGTH else None
+        adjacent = literal.kind is BlockKind.CODE and literal.start == field.end + 1
+        if adjacent and literal.end - field.start <= MAXIMUM_LENGTH:
+            return (field, literal)
+    return (field,) if len(field.text) <= MAXIMUM_LENGTH else ()
+
+
+def _runs(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last index of each run of sentences that is short enough."""
+    for first in range(len(spans)):
+        for last in range(first, min(first + MAXIMUM_SENTENCES, len(spans))):
+            if spans[last][1] - spans[first][0] <= MAXIMUM_WINDOW:
+                yield first, last
 
 
 def _units(block: Block) -> tuple[tuple[int, int], ...]:

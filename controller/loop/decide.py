@@ -54,16 +54,22 @@ def already_terminal(situation: Situation) -> Decision | None:
 
 
 def reopening(situation: Situation) -> Decision | None:
-    """A new generation or request re-opens a run, unless it would end the same again."""
+    """A new generation or request re-opens a run, unless it would end the same again.
+
+    There is nothing to suspend or to cancel in a run that has ended.
+    """
     closing = situation.state.closing
     if closing is None:
         return None
+    before = End(TerminalReason(closing.decision.reason), closing.decision.message)
+    if situation.state.closed and situation.task.spec.desired_state is not DesiredState.RUNNING:
+        return before
     fresh = reopened(situation.state)
     decision = decide(
         replace(situation, state=fresh, assessment=assess(situation.task.spec, fresh))
     )
     if same_ending(situation, closing.decision, decision):
-        return End(TerminalReason(closing.decision.reason), closing.decision.message)
+        return before
     return _note(NoteKind.REOPENED, "SpecChanged", "the task was changed or asked for again")
 
 

@@ -90,12 +90,15 @@ def intent_of(pending: Pending) -> Intent:
 
 
 def is_same_intent(stored: Pending | None, wanted: Pending) -> bool:
-    """Say whether a stored intent is this very one, of this very process."""
-    return (
-        stored is not None
-        and stored.model_copy(update={"start_time": wanted.start_time, "decision": wanted.decision})
-        == wanted
+    """Say whether a stored intent is this very one, of this very process and for this reason."""
+    if stored is None:
+        return False
+    same_reason = (stored.decision.verdict, stored.decision.reason) == (
+        wanted.decision.verdict,
+        wanted.decision.reason,
     )
+    later = {"start_time": wanted.start_time, "decision": wanted.decision}
+    return same_reason and stored.model_copy(update=later) == wanted
 
 
 def record(situation: Situation, pending: Pending, attempt: Attempt) -> ResearchStepSpec:

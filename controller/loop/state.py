@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from types import MappingProxyType
 from typing import Final, TypeVar
 
 from controller.api.errors import JournalError
@@ -33,8 +32,6 @@ from controller.loop.intents import DraftArguments, Intent, parse_arguments
 from controller.loop.progress import Fingerprints
 
 Record = TypeVar("Record")
-
-_EMPTY: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ class RunState:
     pause: NoteKind | None = None
     pause_reason: str | None = None
     usage: Usage = Usage()
-    question_steps: Mapping[str, int] = _EMPTY
+    question_steps: Mapping[str, int] = field(default_factory=dict)
     errors: Mapping[str, ErrorCount] = field(default_factory=dict)
     retry: Retry | None = None
     progress: Fingerprints = field(default_factory=Fingerprints)

@@ -67,6 +67,7 @@ class KubernetesStore:
         *,
         timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
     ) -> None:
+        self._client = client
         self._objects = CustomObjectsApi(client)
         self._core = CoreV1Api(client)
         self._clock = clock
@@ -139,7 +140,7 @@ class KubernetesStore:
             stored = await self._get_config_map(task.metadata.namespace, names.report_name(task))
         except NotFoundError:
             return None
-        metadata = _metadata(stored)
+        metadata = self._metadata(stored)
         names.require_own_report(task, metadata)
         return StoredReport(
             operation_id=metadata.annotations.get(names.OPERATION_ANNOTATION, ""),
@@ -252,11 +253,15 @@ class KubernetesStore:
             self._core.read_namespaced_config_map(name, namespace, _request_timeout=self._timeout),
         )
 
+    def _metadata(self, stored: V1ConfigMap) -> ObjectMeta:
+        """Read the metadata of a ConfigMap into our own type."""
+        return ObjectMeta.model_validate(self._client.sanitize_for_serialization(stored.metadata))
+
     async def _replace_report(self, task: ResearchTask, report: StoredReport) -> None:
         """Replace the report that is there, if it is the task's and stays as it was seen."""
         namespace, name = task.metadata.namespace, names.report_name(task)
         try:
-            seen = _metadata(await self._get_config_map(namespace, name))
+            seen = self._metadata(await self._get_config_map(namespace, name))
             names.require_own_report(task, seen)
             await answer_to(
                 f"replace the ConfigMap {namespace}/{name}",
@@ -358,9 +363,3 @@ def _config_map(
         ),
         data=dict(report.files),
     )
-
-
-def _metadata(stored: V1ConfigMap) -> ObjectMeta:
-    """Read the metadata of a ConfigMap into our own type."""
-    assert stored.metadata is not None
-    return ObjectMeta.model_validate(stored.metadata.to_dict())

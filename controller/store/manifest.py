@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -44,8 +44,8 @@ _API_VERSIONS: Final = {
 _IGNORED_METADATA: Final = frozenset({"managedFields"})
 """What a manifest that came out of a cluster carries, and nobody means."""
 
-_NAME: Final = TypeAdapter(Annotated[str, Name])
-_NAMESPACE: Final = TypeAdapter(Annotated[str, Label])
+_NAME: Final = TypeAdapter[str](Name)
+_NAMESPACE: Final = TypeAdapter[str](Label)
 
 
 def read_manifest(manifest: Mapping[str, Any]) -> StoredObject:

@@ -19,20 +19,26 @@ from controller.sources.readers.text import Anchor, Text
 
 __all__ = ["SUFFIXES", "Anchor", "Reading", "Text", "UnreadableDocumentError", "read_file"]
 
-SUFFIXES: Final = frozenset({".rst", ".txt", ".md", ".markdown", ".html", ".htm"})
+_HTML_SUFFIXES: Final = frozenset({".html", ".htm"})
+_MARKDOWN_SUFFIXES: Final = frozenset({".md", ".markdown"})
+
+SUFFIXES: Final = frozenset({".rst", ".txt"}) | _MARKDOWN_SUFFIXES | _HTML_SUFFIXES
 """The suffixes of the files that a directory's documents are taken from, in lower case."""
 
 _MAX_STRUCTURED_LINE: Final = 100_000
 
 _HTML_DOCUMENT: Final = re.compile(
-    r"\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.I | re.DOTALL
+    r"\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b",
+    re.IGNORECASE | re.DOTALL,
 )
-_HTML_ELEMENT: Final = re.compile(
-    r"<(?:[a-z][a-z0-9]*(?:\s[^<>]*)?|/[a-z][a-z0-9]*|!--.*?--)>", re.I
+_HTML_ELEMENT: Final = re.compile(r"</?[a-z][a-z0-9]{0,20}(?:\s[^<>]{0,2000})?>", re.IGNORECASE)
+_REST_MARKUP: Final = re.compile(
+    r"^\.\. (?:[A-Za-z][\w.+:-]*::(?:\s|$)|_[^\n]+:(?:\s|$))", re.MULTILINE
 )
-_REST_MARKUP: Final = re.compile(r"^\.\. (?:[A-Za-z][\w.+:-]*::(?:\s|$)|_[^\n]+:(?:\s|$))", re.M)
-_UNDERLINED: Final = re.compile(r"^(?! )(\S[^\n]*)\n([=\-~^\"'`#*+:.<>_])\2{2,}[ \t]*$", re.M)
-_MARKDOWN_HEADING: Final = re.compile(r"^#{1,6} \S", re.M)
+_UNDERLINED: Final = re.compile(
+    r"^(?! )(\S[^\n]*)\n([=\-~^\"'`#*+:.<>_])\2{2,}[ \t]*$", re.MULTILINE
+)
+_MARKDOWN_HEADING: Final = re.compile(r"^#{1,6} \S", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -76,19 +82,16 @@ def read_file(data: bytes, path: str) -> Reading:
 
 
 def _format_of(text: str, suffix: str) -> _Format:
-    if _HTML_DOCUMENT.match(text):
-        return _HTML
-    if suffix in {".html", ".htm"} and _HTML_ELEMENT.search(text):
+    if _HTML_DOCUMENT.match(text) or (suffix in _HTML_SUFFIXES and _HTML_ELEMENT.search(text)):
         return _HTML
     if any(len(line) > _MAX_STRUCTURED_LINE for line in text.split("\n")):
         return _PLAIN  # no person wrote such a line: it has no structure, and parsers crawl
-    if suffix in {".md", ".markdown"}:
+    if suffix in _MARKDOWN_SUFFIXES:
         return _MARKDOWN
     if suffix == ".rst" or _looks_like_rest(text):
         return _REST
-    if suffix not in SUFFIXES and _MARKDOWN_HEADING.search(text):
-        return _MARKDOWN
-    return _PLAIN
+    is_markdown = suffix not in SUFFIXES and _MARKDOWN_HEADING.search(text)
+    return _MARKDOWN if is_markdown else _PLAIN
 
 
 def _looks_like_rest(text: str) -> bool:

@@ -22,9 +22,10 @@ _BYTE_ORDER_MARKS: Final = (  # the longer mark first: UTF-32's starts with UTF-
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _DECLARATION: Final = re.compile(
-    rb"<(?:meta\b[^>]{0,200}?\bcharset|\?xml\b[^>]{0,200}?\bencoding)\s*=\s*[\"']?([\w.:-]+)", re.I
+    rb"<(?:meta\b[^>]{0,200}?\bcharset|\?xml\b[^>]{0,200}?\bencoding)\s*=\s*[\"']?([\w.:-]+)",
+    re.IGNORECASE,
 )
-_MARKUP: Final = re.compile(rb"\s*<(?:!doctype\s+html|html|head|meta|\?xml)\b", re.I)
+_MARKUP: Final = re.compile(rb"\s*<(?:!doctype\s+html|html|head|meta|\?xml)\b", re.IGNORECASE)
 _TEXT_CODECS: Final = re.compile(
     r"utf-8|ascii|iso8859-\d+|cp\d+|koi8-[rut]|gb2312|gbk|gb18030|hz|big5(?:hkscs)?|johab|"
     r"shift_jis\w*|euc_\w+|iso2022_\w+|mac-\w+|tis-620|ptcp154|kz1048"

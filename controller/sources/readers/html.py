@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Final
 
 from controller.api.records import BlockKind
 from controller.sources.readers.charset import UnreadableDocumentError
-from controller.sources.readers.text import HeadingPath, Text, TextBuilder
+from controller.sources.readers.text import HeadingPath, Text, TextBuilder, words
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_DROPPED: Final = frozenset(
+_DROPPED: Final = words(
     "script style noscript template iframe object embed svg canvas audio video map area "
-    "select textarea input button datalist title head".split()
+    "select textarea input button datalist title head"
 )
-_BLOCKS: Final = frozenset(
+_BLOCKS: Final = words(
     "html body address article aside blockquote center details dialog dd div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main menu nav ol "
-    "optgroup option p pre search section summary table caption thead tbody tfoot tr td th "
-    "ul".split()
+    "optgroup option p pre search section summary table caption thead tbody tfoot tr td th ul"
 )
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _OWN_KINDS: Final = dict.fromkeys(_HEADINGS, BlockKind.HEADING) | {
@@ -34,10 +33,13 @@ _OWN_KINDS: Final = dict.fromkeys(_HEADINGS, BlockKind.HEADING) | {
 _LAYOUT_MARKS: Final = ("table", "h1", "h2", "h3", "pre", "dl", "form")
 
 _HIDDEN_STYLE: Final = re.compile(
-    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]))", re.I
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]))",
+    re.IGNORECASE,
 )
-_CONSENT: Final = re.compile(r"\b(?:cookie|consent|gdpr)[-_]?(?:consent|banner|notice|bar)\b", re.I)
-_NOTE: Final = re.compile(r"\b(?:admonition|note|warning|tip|caution|callout)\b", re.I)
+_CONSENT: Final = re.compile(
+    r"\b(?:cookie|consent|gdpr)[-_]?(?:consent|banner|notice|bar)\b", re.IGNORECASE
+)
+_NOTE: Final = re.compile(r"\b(?:admonition|note|warning|tip|caution|callout)\b", re.IGNORECASE)
 _PERMALINK: Final = re.compile(r"\b(?:headerlink|anchorjs-link|header-anchor|permalink)\b")
 _DECLARATION: Final = re.compile(r"\A\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _SPACE: Final = re.compile(r"[ \t\n\r\f]+")
@@ -155,9 +157,7 @@ class _Walker:
         if tag == "dl":
             self._terms.append(None)
         elif tag == "table":
-            self._layouts.append(
-                any(element.find(f".//{mark}") is not None for mark in _LAYOUT_MARKS)
-            )
+            self._layouts.append(_is_layout(element))
             self._headers.append(None)
         elif tag == "tr" and self._in_data_table():
             self._cells, self._row_is_header = [], True
@@ -191,18 +191,15 @@ class _Walker:
         if outer in {BlockKind.NAVIGATION, BlockKind.CONSENT, BlockKind.CODE}:
             return outer
         tag, attributes = element.tag, element.attrib
-        names = f"{attributes.get('class', '')} {attributes.get('id', '')}"
+        classes = attributes.get("class", "")
         if tag == "nav" or attributes.get("role") in {"navigation", "search"}:
             return BlockKind.NAVIGATION
-        if _CONSENT.search(names):
+        if _CONSENT.search(f"{classes} {attributes.get('id', '')}"):
             return BlockKind.CONSENT
-        if tag in _OWN_KINDS:
-            return _OWN_KINDS[tag]
-        if tag in {"div", "aside", "section"} and _NOTE.search(attributes.get("class", "")):
+        if tag in {"div", "aside", "section"} and _NOTE.search(classes):
             return BlockKind.NOTE
-        if outer in {BlockKind.NOTE, BlockKind.ITEM} and tag in {"p", "div"}:
-            return outer
-        return BlockKind.PARAGRAPH
+        inherited = outer in {BlockKind.NOTE, BlockKind.ITEM} and tag in {"p", "div"}
+        return outer if inherited else _OWN_KINDS.get(tag, BlockKind.PARAGRAPH)
 
     def _in_data_table(self) -> bool:
         return bool(self._layouts) and not self._layouts[-1]
@@ -259,3 +256,8 @@ class _Walker:
 
     def _emit(self, kind: BlockKind, text: str) -> None:
         self._builder.add(kind, text, self._path(), self._first, self._last)
+
+
+def _is_layout(table: _Element) -> bool:
+    """Say whether a table only lays out a page: it holds tables, headings or code."""
+    return any(table.find(f".//{mark}") is not None for mark in _LAYOUT_MARKS)

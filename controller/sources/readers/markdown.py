@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from controller.api.records import BlockKind
 from controller.sources.readers import plain
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _MAX_NESTING: Final = 60
+_MAX_INLINE: Final = 10_000
+"""Inline markup of a longer text is left as it is: its parser takes quadratic time."""
 
 _FRONT_MATTER: Final = re.compile(r"---\n(.*?\n)?(?:---|\.\.\.)(?:\n|$)", re.DOTALL)
 _FRONT_TITLE: Final = re.compile(r"^title:[ \t]*(['\"]?)(\S.*?)\1[ \t]*$", re.MULTILINE)
@@ -31,12 +33,16 @@ def read(text: str, title_hint: str) -> Text:
     body = text
     if front is not None:  # its lines stay, so that line numbers do
         body = "\n" * front[0].count("\n") + text[front.end() :]
-    parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable(
-        ["table", "strikethrough"]
-    )
-    tokens = parser.parse(body)
+    parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
+    parser.enable(["table", "strikethrough"]).disable("inline")
+    references: dict[str, Any] = {}
+    tokens = parser.parse(body, references)
     if any(token.level >= _MAX_NESTING - 1 for token in tokens):
         return plain.read(text, title_hint)
+    for token in tokens:
+        if token.type == "inline" and len(token.content) <= _MAX_INLINE:
+            token.children = []
+            parser.inline.parse(token.content, parser, references, token.children)
     reader = _Reader()
     if front is not None:
         reader.builder.add(BlockKind.CODE, front[1] or "", (), 2, front[0].count("\n"))
@@ -98,7 +104,7 @@ class _Reader:
                 pass
 
     def _inline(self, token: Token) -> None:
-        text = _text_of(token.children or ())
+        text = _text_of(token.children or ()) or join_lines(token.content.split("\n"))
         if self._kind is BlockKind.TABLE_ROW:
             self._cells.append(text)
             return

@@ -22,6 +22,7 @@ from controller.sources.readers.rest_lines import (
 from controller.sources.readers.text import HeadingPath, Text, TextBuilder, join_lines
 
 _MAX_DEPTH: Final = 40
+_MIN_ADORNMENT: Final = 4
 
 _EXPLICIT: Final = re.compile(r"\.\.(?: |$)|__(?: |$)")
 _FOOTNOTE: Final = re.compile(r"\.\. \[(?:\d+|#[\w.-]*|\*|[A-Za-z][\w.-]*)\](?: |$)")
@@ -30,10 +31,10 @@ _ENUMERATOR: Final = re.compile(
     r"\(?(?:\d{1,9}|[A-Za-z]|[ivxlcdm]{1,9}|[IVXLCDM]{1,9}|#)[.)](?: +|$)"
 )
 _FIELD_MARKER: Final = re.compile(r":(?![: ])((?:\\.|[^\\:`]|:(?!\s|$|`)){1,200}):(?: +|$)")
-_OPTION: Final = re.compile(
-    r"((?:-\w|--\w[\w-]*|/\w)(?:[ =][\w<>.|-]+)?(?:, (?:-\w|--\w[\w-]*|/\w)(?:[ =][\w<>.|-]+)?)*)(?:  +|$)"
-)
+_ONE_OPTION: Final = r"(?:-\w|--\w[\w-]*|/\w)(?:[ =][\w<>.|-]+)?"
+_OPTION: Final = re.compile(rf"{_ONE_OPTION}(?:, {_ONE_OPTION})*(?:  +|$)")
 _LINE_BLOCK: Final = re.compile(r"\|(?: |$)")
+_DOCTEST: Final = re.compile(r">>> ")
 _QUOTING: Final = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 
@@ -119,40 +120,43 @@ class Parser:
             self.body(quote, level.below())
             return end
         if not line[0].isalnum():
-            end = self._marked(chunk, at, level)
-            if end is not None:
-                return end
-        elif (match := _ENUMERATOR.match(line)) and chunk.is_blank_or_indented(at + 1, _ENUMERATOR):
+            marked_end = self._marked(chunk, at, level)
+            return self._text(chunk, at, level) if marked_end is None else marked_end
+        if (match := _ENUMERATOR.match(line)) and chunk.is_blank_or_indented(at + 1, _ENUMERATOR):
             return self._item(chunk, at, match.end(), level)
         return self._text(chunk, at, level)
 
     def _marked(self, chunk: Chunk, at: int, level: Level) -> int | None:
         """Parse what its first character may mark; None where it is text after all."""
-        line = chunk.lines[at]
-        if _EXPLICIT.match(line):
-            return self._explicit(chunk, at, level)
-        if line[0] in "=+":
-            rest = chunk.lines[at:]
-            table = rest_tables.read_simple(rest) or rest_tables.read_grid(rest)
-            if table is not None:
-                self.table(table, chunk.first + at, level)
-                return at + table.length
-        if is_adornment(line):
-            return self._overlined(chunk, at, level)
-        if not self._is_underlined(chunk, at, level):
-            for pattern, parse in (
-                (_BULLET, self._item),
-                (_ENUMERATOR, self._item),
-                (_FIELD_MARKER, self._field),
-                (_OPTION, self._option),
-            ):
-                if match := pattern.match(line):
-                    return parse(chunk, at, match.end(), level)
-            if _LINE_BLOCK.match(line):
-                return self._line_block(chunk, at, level)
-            if line.startswith(">>> "):
-                return self._doctest(chunk, at, level)
+        for parse in (self._explicit, self._drawn_table, self._overlined, self._listed):
+            end = parse(chunk, at, level)
+            if end is not None:
+                return end
         return None
+
+    def _listed(self, chunk: Chunk, at: int, level: Level) -> int | None:
+        """Parse the items of lists, and lines that a mark at their beginning keeps as they are."""
+        if self._is_underlined(chunk, at, level):
+            return None
+        line = chunk.lines[at]
+        for pattern, parse in (
+            (_BULLET, self._item),
+            (_ENUMERATOR, self._item),
+            (_FIELD_MARKER, self._field),
+            (_OPTION, self._option),
+            (_LINE_BLOCK, self._line_block),
+            (_DOCTEST, self._doctest),
+        ):
+            if match := pattern.match(line):
+                return parse(chunk, at, match.end(), level)
+        return None
+
+    def _drawn_table(self, chunk: Chunk, at: int, level: Level) -> int | None:
+        table = rest_tables.read(chunk.lines, at)
+        if table is None:
+            return None
+        self.table(table, chunk.first + at, level)
+        return at + table.length
 
     def _item(self, chunk: Chunk, at: int, indent: int, level: Level) -> int:
         body, end = chunk.hanging(at, indent)
@@ -182,13 +186,13 @@ class Parser:
         self.body(body, below)
         return end
 
-    def _line_block(self, chunk: Chunk, at: int, level: Level) -> int:
+    def _line_block(self, chunk: Chunk, at: int, _: int, level: Level) -> int:
         end = chunk.until_blank(at)
         lines = [self.plain(line.removeprefix("|").strip()) for line in chunk.lines[at:end]]
         self.add(level, level.kind, "\n".join(lines), chunk.first + at, chunk.first + end - 1)
         return end
 
-    def _doctest(self, chunk: Chunk, at: int, level: Level) -> int:
+    def _doctest(self, chunk: Chunk, at: int, _: int, level: Level) -> int:
         end = chunk.until_blank(at)
         self._verbatim(chunk.part(at, end), level)
         return end
@@ -210,11 +214,15 @@ class Parser:
         if level.depth or at + 1 >= len(chunk.lines):
             return False
         underline = chunk.lines[at + 1]
-        return is_adornment(underline) and len(underline) >= min(4, len(chunk.lines[at]))
+        return is_adornment(underline) and len(underline) >= min(
+            _MIN_ADORNMENT, len(chunk.lines[at])
+        )
 
     def _overlined(self, chunk: Chunk, at: int, level: Level) -> int | None:
         """Parse a title between two lines, or a transition (which is no text)."""
         lines = chunk.lines
+        if not is_adornment(lines[at]):
+            return None
         is_title = (
             level.depth == 0
             and at + 2 < len(lines)
@@ -225,8 +233,8 @@ class Parser:
         if is_title:
             self._heading(chunk, at + 1, (lines[at][0], True), level)
             return at + 3
-        is_transition = len(lines[at]) >= 4 and (at + 1 == len(lines) or not lines[at + 1])
-        return at + 1 if is_transition else None
+        is_alone = at + 1 == len(lines) or not lines[at + 1]
+        return at + 1 if is_alone and len(lines[at]) >= _MIN_ADORNMENT else None
 
     def _heading(self, chunk: Chunk, at: int, style: tuple[str, bool], level: Level) -> None:
         """Open a section; its depth is the first use of its adornment in the document."""
@@ -295,8 +303,10 @@ class Parser:
         self.body(body, below)
         return end
 
-    def _explicit(self, chunk: Chunk, at: int, level: Level) -> int:
+    def _explicit(self, chunk: Chunk, at: int, level: Level) -> int | None:
         """Parse what begins with `..`: a directive or a footnote; all else is no text."""
+        if not _EXPLICIT.match(chunk.lines[at]):
+            return None
         directive, end = parse_directive(chunk, at)
         if directive is not None:
             rest_directives.read(self, directive, level)

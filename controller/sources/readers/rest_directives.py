@@ -8,29 +8,26 @@ from typing import TYPE_CHECKING, Final
 from controller.api.records import BlockKind
 from controller.sources.readers.rest_lines import Chunk, Directive
 from controller.sources.readers.rest_tables import Row, Table
+from controller.sources.readers.text import words
 
 if TYPE_CHECKING:
     from controller.sources.readers.rest import Level, Parser
 
-_WITHOUT_TEXT: Final = frozenset(
+_WITHOUT_TEXT: Final = words(
     "toctree contents image index module currentmodule include literalinclude raw highlight "
     "default-role default-domain role sectnum section-numbering meta title tabularcolumns program "
     "unicode date header footer graphviz digraph graph inheritance-diagram autosummary testsetup "
-    "testcleanup restructuredtext-test-directive acks-list target-notes sectionauthor codeauthor "
-    "moduleauthor cssclass rst-class py:module".split()
+    "testcleanup target-notes sectionauthor codeauthor moduleauthor cssclass rst-class"
 )
-_CODE: Final = frozenset(
+_CODE: Final = words(
     "code code-block sourcecode console parsed-literal doctest testcode testoutput prompt "
-    "productionlist math snippet ipython command-output".split()
+    "productionlist math snippet ipython command-output"
 )
-_NOTES: Final = frozenset(
-    "note warning tip hint important caution attention danger error seealso todo".split()
-)
-_TITLED_NOTES: Final = frozenset(["admonition", "topic", "sidebar"])
-_TRANSPARENT: Final = frozenset(
+_NOTES: Final = words("note warning tip hint important caution attention danger error seealso todo")
+_TITLED_NOTES: Final = words("admonition topic sidebar")
+_TRANSPARENT: Final = words(
     "container compound epigraph highlights pull-quote hlist only tabs tab figure centered "
-    "glossary autoclass autofunction automodule autodata automethod autoattribute "
-    "autoexception".split()
+    "glossary autoclass autofunction automodule autodata automethod autoattribute autoexception"
 )
 _VERSIONS: Final = {  # what Sphinx shows for them
     "versionadded": "New in version",

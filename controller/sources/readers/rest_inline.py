@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -34,7 +35,9 @@ _INLINE: Final = re.compile(
 )
 _MARKUP: Final = re.compile(r"[`*|\\_]")
 _TARGET: Final = re.compile(r"^(?P<title>.*?)\s*(?<!\\)<(?P<target>[^<>]*)>$", re.DOTALL)
-_OBJECT_ROLES: Final = frozenset("class meth func attr mod exc data obj const".split())
+_OBJECT_ROLES: Final = frozenset(
+    {"class", "meth", "func", "attr", "mod", "exc", "data", "obj", "const"}
+)
 _ESCAPE: Final = re.compile(r"\\(.|$)", re.DOTALL)
 
 _TARGET_NAME: Final = re.compile(r"^ *\.\. _(`[^`\n]+`|[^:\n]+):", re.MULTILINE)
@@ -45,14 +48,17 @@ _REPLACEMENT: Final = re.compile(r"^ *\.\. \|([^|\n]+)\| replace:: *(\S.*)$", re
 class References:
     """What a document defines for its inline markup: names of targets, texts for `|names|`."""
 
-    targets: Set[str] = frozenset()
+    targets: AbstractSet[str] = frozenset()
     replacements: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str) -> References:
         """Collect the definitions of a document."""
         targets = frozenset(name.strip("`").lower() for name in _TARGET_NAME.findall(text))
-        return cls(targets, dict(_REPLACEMENT.findall(text)))
+        replacements = {
+            name: plain(value, cls(targets)) for name, value in _REPLACEMENT.findall(text)
+        }
+        return cls(targets, replacements)
 
 
 def plain(text: str, references: References) -> str:
@@ -65,25 +71,23 @@ def plain(text: str, references: References) -> str:
         return text
 
     def replace(match: re.Match[str]) -> str:
-        found = match.lastgroup
-        if found is None:
-            return match[0]
-        content = match[found]
-        if found == "titled":
-            return _role_title(content, match["role"])
-        if found == "interpreted":
-            return _title(content)
-        if found == "substitution":
-            replacement = references.replacements.get(content)
-            return match[0] if replacement is None else plain(replacement, References())
-        if found == "reference":
-            known = content.lower() in references.targets
-            return content if known else match[0]
-        if found == "escaped":
-            return "" if content.isspace() else content
-        if found == "literal":
-            return content.strip()
-        return plain(content, references) if "`" in content else _unescape(content)
+        content = match[match.lastgroup or 0]
+        match match.lastgroup:
+            case "titled":
+                shown = _role_title(content, match["role"])
+            case "interpreted":
+                shown = _title(content)
+            case "substitution":
+                shown = references.replacements.get(content, match[0])
+            case "reference":
+                shown = content if content.lower() in references.targets else match[0]
+            case "escaped" | "literal":
+                shown = content.strip()
+            case _ if "`" in content:  # emphasis around other markup
+                shown = plain(content, references)
+            case _:
+                shown = _unescape(content)
+        return shown
 
     return _INLINE.sub(replace, text)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
 from controller.sources.readers.text import join_lines
 
-SIMPLE_BORDER: Final = re.compile(r"=+(?: +=+)+")
-GRID_BORDER: Final = re.compile(r"\+(?:-+\+)+")
+_SIMPLE_BORDER: Final = re.compile(r"=+(?: +=+)+")
+_GRID_BORDER: Final = re.compile(r"\+(?:-+\+)+")
+
+_PADDING: Final = "\ufdd0"  # a noncharacter: in no text
 
 _ANY_BORDER: Final = re.compile(r"[=-]+(?: +[=-]+)*")
 _GRID_HEADER: Final = re.compile(r"\+(?:=+\+)+")
@@ -34,40 +38,51 @@ class Table:
     length: int
 
 
-def read_simple(lines: list[str]) -> Table | None:
-    """Read the simple table that starts at the first line; None where none does."""
-    if not SIMPLE_BORDER.fullmatch(lines[0]):
-        return None
+def read(lines: list[str], at: int) -> Table | None:
+    """Read the table that starts at a line; None where none does."""
+    if _SIMPLE_BORDER.fullmatch(lines[at]):
+        return _read_simple([_padded(line) for line in lines[at:]])
+    if _GRID_BORDER.fullmatch(lines[at]):
+        return _read_grid([_padded(line) for line in lines[at:]])
+    return None
+
+
+def _padded(line: str) -> str:
+    """Give a character of double width two places, as those who draw tables do."""
+    if line.isascii():
+        return line
+    return "".join(
+        character + _PADDING if unicodedata.east_asian_width(character) in "WF" else character
+        for character in line
+    )
+
+
+def _read_simple(lines: list[str]) -> Table | None:
     borders = _simple_borders(lines)
-    if len(borders) < 2:
+    if len(borders) == 1:
         return None
     starts = [match.start() for match in re.finditer(r"=+", lines[0])]
-    top, bottom = borders[0], borders[-1]
-    if len(borders) == 2:
-        return Table((), tuple(_simple_rows(lines, top + 1, bottom, starts)), bottom + 1)
-    header = _simple_rows(lines, top + 1, borders[1], starts)
-    body = [
-        row
-        for first, last in zip(borders[1:], borders[2:], strict=False)
-        for row in _simple_rows(lines, first + 1, last, starts)
+    parts = [
+        _simple_rows(lines, above + 1, below, starts)
+        for above, below in itertools.pairwise(borders)
     ]
-    return Table(tuple(header), tuple(body), bottom + 1)
+    header = parts.pop(0) if len(parts) > 1 else []
+    body = [row for part in parts for row in part]
+    return Table(tuple(header), tuple(body), borders[-1] + 1)
 
 
 def _simple_borders(lines: list[str]) -> list[int]:
-    """Return where the borders are; a border before a blank line, not the first two, is the last.
+    """Return where the borders are; the last is the first one, not the top, before a blank line.
 
-    Without such a line the table ends with the text, as far as it is understood.
+    Without such a line the table ends with the last border that there is.
     """
     borders: list[int] = []
     for index, line in enumerate(lines):
-        if line.startswith("=") and SIMPLE_BORDER.fullmatch(line):
+        if line.startswith("=") and _SIMPLE_BORDER.fullmatch(line):
             borders.append(index)
-            at_end = index + 1 == len(lines) or not lines[index + 1].strip()
-            if at_end and len(borders) > 1:
+            at_end = index + 1 == len(lines) or not lines[index + 1]
+            if at_end and index:
                 break
-        elif line.strip() and line[0] not in " =" and not borders:
-            break
     return borders
 
 
@@ -107,16 +122,11 @@ def _cells(lines: list[str], starts: list[int]) -> tuple[str, ...]:
             part = line[start:end].strip()
             if part:
                 column.append(part)
-    return tuple(join_lines(column) for column in columns)
+    return tuple(join_lines(column).replace(_PADDING, "") for column in columns)
 
 
-def read_grid(lines: list[str]) -> Table | None:
-    """Read the grid table that starts at the first line; None where none does.
-
-    Cells that span columns or rows become one cell with the text of all their lines.
-    """
-    if not GRID_BORDER.fullmatch(lines[0]):
-        return None
+def _read_grid(lines: list[str]) -> Table | None:
+    """Read a grid; cells that span columns or rows are one cell with the text of their lines."""
     length = next(
         (i for i, line in enumerate(lines) if not line.startswith(("+", "|"))), len(lines)
     )
@@ -151,4 +161,4 @@ def _grid_cells(lines: list[str], border: str) -> tuple[str, ...]:
             part = text[start : end + 1 if spans_on else end].strip()
             if part:
                 texts[owner].append(part)
-    return tuple(join_lines(column) for column in texts)
+    return tuple(join_lines(column).replace(_PADDING, "") for column in texts)

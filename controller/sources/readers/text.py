@@ -51,6 +51,11 @@ class Text:
     anchors: tuple[Anchor, ...] = ()
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the set of words of a text: how the readers write their long lists of names."""
+    return frozenset(text.split())
+
+
 def join_lines(lines: list[str]) -> str:
     """Join the lines of a paragraph: by a space, by nothing between characters written without."""
     joined = "\n".join(lines)
@@ -177,5 +182,4 @@ def _cut(text: str, start: int, limit: int, kind: BlockKind) -> int:
 
 def _joins(before: str, after: str) -> bool:
     """Say whether two characters belong to one that a reader sees (marks, emoji sequences)."""
-    joiner = "\u200d"
-    return before == joiner or after == joiner or unicodedata.category(after) in {"Mn", "Me", "Mc"}
+    return "\u200d" in (before, after) or unicodedata.category(after) in {"Mn", "Me", "Mc"}

@@ -1,0 +1,1 @@
+"""The command line: the loop without a cluster, and reports and proofs from either home."""

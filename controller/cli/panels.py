@@ -1,0 +1,89 @@
+"""A task drawn for a terminal: its questions, budgets and conditions at one moment."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from controller.api.meta import ConditionStatus
+from controller.api.records import QuestionState
+from controller.api.task import QuestionStatus, ResearchTask
+from controller.cli.observer import activity
+from controller.cli.terminal import visible
+
+_SYMBOLS = {
+    QuestionState.OPEN: ("·", "dim"),
+    QuestionState.ANSWERED: ("✓", "green"),
+    QuestionState.NOT_FOUND: ("∅", "cyan"),
+    QuestionState.UNRESOLVED: ("?", "yellow"),
+}
+_BAR_WIDTH = 20
+
+
+def task_view(task: ResearchTask) -> RenderableType:
+    """Return a task as a terminal shows it: what is known, what it cost, what it does now."""
+    now = Text(visible(activity(task)), style="dim", no_wrap=True, overflow="ellipsis")
+    return Group(_questions(task), _bars(task), conditions(task), now)
+
+
+def conditions(task: ResearchTask) -> Text:
+    """Return the conditions on one line, those that are true in bold."""
+    line = Text(no_wrap=True, overflow="ellipsis")
+    for condition in task.status.conditions:
+        style = {
+            ConditionStatus.TRUE: "bold",
+            ConditionStatus.FALSE: "dim",
+            ConditionStatus.UNKNOWN: "",
+        }[condition.status]
+        line.append(f"{condition.type}={condition.status} ", style=style)
+    return line
+
+
+def _questions(task: ResearchTask) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(width=1)
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    current = task.status.pending.question_id if task.status.pending else None
+    for question in task.status.questions:
+        symbol, style = _SYMBOLS[question.state]
+        is_current = question.id == current
+        table.add_row(
+            Text("▸" if is_current else symbol, style="bold" if is_current else style),
+            Text(visible(question.text), style="bold" if is_current else ""),
+            Text(_state(question), style=style),
+            Text(f"{question.facts} facts", style="dim"),
+        )
+    return table
+
+
+def _state(question: QuestionStatus) -> str:
+    return f"{question.state} ({question.reason})" if question.reason else str(question.state)
+
+
+def _bars(task: ResearchTask) -> Table:
+    status, budgets = task.status, task.spec.budgets
+    used = status.usage.steps if status.usage else 0
+    seconds = status.usage.active_seconds if status.usage else 0
+    score = status.quality.score if status.quality else 0
+    done = sum(q.state is not QuestionState.OPEN for q in status.questions)
+    table = Table.grid(padding=(0, 1))
+    _bar(table, "steps", used, budgets.max_steps, f"{used} of {budgets.max_steps}")
+    _bar(table, "questions", done, len(status.questions), f"{done} of {len(status.questions)}")
+    _bar(table, "quality", score, 100, f"{score} % of {task.spec.quality_threshold} %")
+    _bar(
+        table,
+        "active time",
+        seconds,
+        budgets.active_deadline_seconds,
+        f"{seconds} of {budgets.active_deadline_seconds} s",
+    )
+    return table
+
+
+def _bar(table: Table, label: str, used: int, limit: int, text: str) -> None:
+    bar = ProgressBar(total=max(limit, 1), completed=used, width=_BAR_WIDTH)
+    table.add_row(Text(label), bar, Text(text, style="dim"))

@@ -1,0 +1,232 @@
+"""Finds what a task refers to, for both homes: sources that are ready, or why they are not.
+
+A source object is read once and kept until somebody says that it changed; what it holds is looked
+at once and kept for a while. A hundred tasks that wait for one directory look at it about once a
+second, together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol
+
+from controller.access import EVERYTHING_OPEN, CorpusAccess
+from controller.api.errors import NotFoundError, SourceNotReadyError
+from controller.api.model import ResearchModel
+from controller.api.reasons import AcceptedReason
+from controller.api.source import ResearchSource
+from controller.api.task import ResearchTask
+from controller.loop.situation import MissingReference
+from controller.ports import References, Source, SourceObservation
+
+LOOK_AGAIN_SECONDS: Final = 4.0
+"""How often a waiting task is looked at: with the next figure, it goes on within 5 s of a mend."""
+
+_FAILURE_SECONDS: Final = 1.0
+"""For how long it is believed that a source that was not ready still is not."""
+
+NO_MODEL_CLIENT: Final = (
+    "this version has no client for model endpoints; leave spec.modelRef out to use the built-in "
+    "extractive policy"
+)
+
+
+class ReferenceStore(Protocol):
+    """The part of a task store that references need."""
+
+    async def get_source(self, namespace: str, name: str) -> ResearchSource:
+        """Return a source; see `TaskStore`."""
+        ...
+
+    async def get_model(self, namespace: str, name: str) -> ResearchModel:
+        """Return a model; see `TaskStore`."""
+        ...
+
+
+class _Name(NamedTuple):
+    namespace: str
+    name: str
+
+
+@dataclass
+class _Known:
+    """What is known of one source or model object: whether it is there, as of when."""
+
+    is_there: bool
+    source: ResearchSource | None
+    at: float
+
+
+@dataclass
+class _Looked:
+    """What a look at a source brought; one look at a time."""
+
+    version: tuple[str, int] | None = None
+    source: Source | None = None
+    found: SourceObservation | SourceNotReadyError | None = None
+    at: float = 0.0
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Resolver:
+    """Resolves `spec.sourceRefs` and `spec.modelRef`. It implements `ReferenceResolver`.
+
+    `forget` must be called when an object changes, where somebody watches; where nobody does,
+    objects are read again each time (`object_seconds` 0).
+    """
+
+    def __init__(
+        self,
+        store: ReferenceStore,
+        make_source: Callable[[ResearchSource], Source],
+        *,
+        access: CorpusAccess = EVERYTHING_OPEN,
+        object_seconds: float = 0.0,
+        observation_seconds: float = 180.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Make a resolver that knows nothing yet.
+
+        Args:
+            store: where sources and models are.
+            make_source: makes a source from its object, without I/O.
+            access: which corpus directories a namespace may read.
+            object_seconds: for how long an object is trusted that was read.
+            observation_seconds: for how long a source is trusted to hold what it held.
+            clock: a monotonic time in seconds.
+        """
+        self._store = store
+        self._make_source = make_source
+        self._access = access
+        self._object_seconds = object_seconds
+        self._observation_seconds = observation_seconds
+        self._clock = clock
+        self._sources: dict[_Name, _Known] = {}
+        self._models: dict[_Name, _Known] = {}
+        self._looked: dict[_Name, _Looked] = {}
+
+    async def resolve(self, task: ResearchTask) -> References:
+        """Return the task's sources, observed and ready, or what is missing.
+
+        Raises:
+            StoreError: the store did not answer or refused.
+        """
+        namespace = task.metadata.namespace
+        sources: dict[str, Source] = {}
+        missing: list[MissingReference] = []
+        for reference in task.spec.source_refs:
+            found = await self._source(_Name(namespace, reference.name))
+            if isinstance(found, MissingReference):
+                missing.append(found)
+            else:
+                sources[reference.name] = found
+        if task.spec.model_ref is not None:
+            missing.append(await self._model(_Name(namespace, task.spec.model_ref.name)))
+        if not missing:
+            return References(sources)
+        message = "; ".join(problem.message for problem in missing)
+        return References(
+            sources, MissingReference(missing[0].reason, message[:1024]), LOOK_AGAIN_SECONDS
+        )
+
+    async def observe(
+        self, resource: ResearchSource, *, max_age_seconds: float
+    ) -> SourceObservation:
+        """Return what a source holds, looked at no longer ago than the maximal age.
+
+        Raises:
+            SourceNotReadyError: it cannot be searched now.
+        """
+        name = _Name(resource.metadata.namespace, resource.metadata.name)
+        looked = await self._look(name, resource, max_age_seconds)
+        if isinstance(looked.found, SourceNotReadyError):
+            raise looked.found
+        assert looked.found is not None
+        return looked.found
+
+    def forget(self, namespace: str, name: str) -> None:
+        """Read the source or model of this name again: it was created, changed or deleted."""
+        key = _Name(namespace, name)
+        self._sources.pop(key, None)
+        self._models.pop(key, None)
+
+    async def _source(self, name: _Name) -> Source | MissingReference:
+        known = self._sources.get(name)
+        if known is None or self._clock() - known.at >= self._object_seconds:
+            known = self._sources[name] = await self._read_source(name)
+        if known.source is None:
+            self._looked.pop(name, None)
+            return MissingReference(
+                AcceptedReason.SOURCE_NOT_FOUND,
+                f"the ResearchSource {name.name} does not exist in the namespace {name.namespace}",
+            )
+        looked = await self._look(name, known.source, self._observation_seconds)
+        if isinstance(looked.found, SourceNotReadyError):
+            return MissingReference(
+                AcceptedReason.SOURCE_NOT_READY,
+                f"the ResearchSource {name.name} is not ready: {looked.found.reason}: "
+                f"{looked.found}",
+            )
+        assert looked.source is not None
+        return looked.source
+
+    async def _read_source(self, name: _Name) -> _Known:
+        at = self._clock()
+        try:
+            source = await self._store.get_source(name.namespace, name.name)
+        except NotFoundError:
+            return _Known(is_there=False, source=None, at=at)
+        return _Known(is_there=True, source=source, at=at)
+
+    async def _model(self, name: _Name) -> MissingReference:
+        known = self._models.get(name)
+        if known is None or self._clock() - known.at >= self._object_seconds:
+            known = self._models[name] = await self._read_model(name)
+        if not known.is_there:
+            return MissingReference(
+                AcceptedReason.MODEL_NOT_FOUND,
+                f"the ResearchModel {name.name} does not exist in the namespace {name.namespace}",
+            )
+        return MissingReference(
+            AcceptedReason.MODEL_NOT_READY,
+            f"the ResearchModel {name.name} is not ready: {NO_MODEL_CLIENT}",
+        )
+
+    async def _read_model(self, name: _Name) -> _Known:
+        at = self._clock()
+        try:
+            await self._store.get_model(name.namespace, name.name)
+        except NotFoundError:
+            return _Known(is_there=False, source=None, at=at)
+        return _Known(is_there=True, source=None, at=at)
+
+    async def _look(self, name: _Name, resource: ResearchSource, max_age: float) -> _Looked:
+        """Look at a source, unless a look at this very version is young enough."""
+        looked = self._looked.setdefault(name, _Looked())
+        version = (resource.metadata.uid, resource.metadata.generation)
+        async with looked.lock:
+            if looked.version != version:
+                looked.version, looked.source, looked.found = version, None, None
+            if looked.found is None or self._clock() - looked.at >= _age(looked.found, max_age):
+                looked.found = await self._found(looked, resource)
+                looked.at = self._clock()
+        return looked
+
+    async def _found(
+        self, looked: _Looked, resource: ResearchSource
+    ) -> SourceObservation | SourceNotReadyError:
+        try:
+            self._access.require(resource)
+            if looked.source is None:
+                looked.source = self._make_source(resource)
+            return await looked.source.observe()
+        except SourceNotReadyError as error:
+            # Kept: without the frames that led to it, which would keep more.
+            return error.with_traceback(None)
+
+
+def _age(found: SourceObservation | SourceNotReadyError, max_age: float) -> float:
+    return min(max_age, _FAILURE_SECONDS) if isinstance(found, SourceNotReadyError) else max_age

@@ -1,0 +1,214 @@
+"""Building an index: documents are read one by one, cut into passages, and written.
+
+A passage is a run of blocks under one heading path. What it is found by is its context (the
+headings above it, and the anchors that name them) and its body (what can be quoted of it).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from controller.api.base import digest_of, digest_of_text
+from controller.api.records import Block, BlockKind
+from controller.sources.collection import Collection, CorpusFile, LeftOut
+from controller.sources.index_queries import UNSPACED
+from controller.sources.readers import Reading, Text, UnreadableDocumentError, read_file
+
+PASSAGE_CHARACTERS: Final = 1_500
+"""A passage ends before the block that would make it longer."""
+
+BLOCKS: Final = TypeAdapter(tuple[Block, ...])
+
+_PROGRESS_SECONDS: Final = 2.0
+_NOT_SEARCHED: Final = frozenset({BlockKind.NAVIGATION, BlockKind.CONSENT, BlockKind.HIDDEN})
+_LEADS: Final = frozenset({BlockKind.HEADING, BlockKind.TERM, BlockKind.FIELD})
+_ONLY_CONTEXT: Final = frozenset({BlockKind.HEADING, BlockKind.TERM})
+
+_log: Final = logging.getLogger(__name__)
+
+
+class CorpusChangedError(Exception):
+    """A file is not what was hashed: the corpus has changed and must be collected again."""
+
+
+class BuildStoppedError(Exception):
+    """Nobody waits for the index any more."""
+
+
+def build(
+    connection: sqlite3.Connection, corpus: Collection, name: str, is_stopped: Callable[[], bool]
+) -> None:
+    """Fill an empty index with a corpus; `name` is the source's, for the log.
+
+    Raises:
+        CorpusChangedError: a file was changed or removed since it was collected.
+        BuildStoppedError: `is_stopped` said so.
+    """
+    left_out = list(corpus.left_out)
+    writer = _Writer(connection)
+    total = len(corpus.files)
+    reported = time.monotonic()
+    for done, file in enumerate(corpus.files):
+        if is_stopped():
+            raise BuildStoppedError
+        if time.monotonic() - reported >= _PROGRESS_SECONDS:
+            reported = time.monotonic()
+            _log.info("corpus %s: %d of %d documents indexed", name, done, total)
+        try:
+            writer.add(file)
+        except UnreadableDocumentError as error:
+            left_out.append(LeftOut(file.path, error.rule, error.mend, error.bars_absence))
+    for item in left_out:
+        _log.warning("corpus %s: %s", name, item)
+    writer.finish(left_out)
+    _log.info(
+        "corpus %s: indexed, %d documents, %d passages", name, writer.documents, writer.passages
+    )
+
+
+class _Writer:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.documents = 0
+        self.passages = 0
+        self._connection = connection
+        for table in ("words", "exact"):  # fewer, larger segments to merge
+            connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('hashsize', 16777216)")
+
+    def add(self, file: CorpusFile) -> None:
+        """Read a document and write it with its passages."""
+        try:
+            data = file.load()
+        except OSError as error:
+            raise CorpusChangedError(file.path) from error
+        if hashlib.sha256(data).hexdigest() != file.sha256:
+            raise CorpusChangedError(file.path)
+        reading = read_file(data, file.path)
+        record = _record(file, data, reading)
+        self.documents += 1
+        self._connection.execute(
+            "INSERT INTO documents VALUES (?, ?, ?, ?)",
+            (self.documents, record["id"], json.dumps(record), _packed(reading.text.text.encode())),
+        )
+        passages = [_Passage(blocks, reading.text) for blocks in passages_of(reading.text.blocks)]
+        for passage, following in zip(passages, [*passages[1:], None], strict=True):
+            self._add_passage(passage, following)
+
+    def _add_passage(self, passage: _Passage, following: _Passage | None) -> None:
+        self.passages += 1
+        blocks = _packed(BLOCKS.dump_json(passage.blocks, by_alias=True, exclude_none=True))
+        self._connection.execute(
+            "INSERT INTO passages VALUES (?, ?, ?)", (self.passages, self.documents, blocks)
+        )
+        row = (self.passages, passage.context, passage.body)
+        if not passage.body:
+            if following is not None and following.is_below(passage):
+                return  # a heading is found by what stands below it
+            row = (self.passages, passage.context, passage.lead)
+        for table in ("words", "exact"):
+            self._connection.execute(f"INSERT INTO {table} (rowid, context, body) VALUES (?, ?, ?)", row)
+        if UNSPACED.search(passage.context) or UNSPACED.search(passage.body):
+            # line feeds at the end make trigrams of the last characters
+            padded = (self.passages, f"{passage.context}\n\n", f"{passage.body}\n\n")
+            self._connection.execute(
+                "INSERT INTO unspaced (rowid, context, body) VALUES (?, ?, ?)", padded
+            )
+
+    def finish(self, left_out: list[LeftOut]) -> None:
+        """Write what is known of the whole corpus."""
+        facts = {
+            "documents": self.documents,
+            "passages": self.passages,
+            "leftOut": [
+                [item.path, item.rule, item.mend, item.bars_absence] for item in left_out
+            ],
+        }
+        self._connection.executemany(
+            "INSERT INTO facts VALUES (?, ?)",
+            [(name, json.dumps(value)) for name, value in facts.items()],
+        )
+        for table in ("words", "exact", "unspaced"):
+            self._connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+
+
+class _Passage:
+    """A run of blocks, and what it is found by."""
+
+    def __init__(self, blocks: tuple[Block, ...], text: Text) -> None:
+        self.blocks = blocks
+        self.path = blocks[0].heading_path
+        self.is_searched = blocks[0].kind not in _NOT_SEARCHED
+        last = blocks[-1].end
+        names = [a.name for a in text.anchors if blocks[0].start <= a.offset < last]
+        headings = self.path if self.path[:1] == (text.title,) else (text.title, *self.path)
+        shown = set(headings)
+        self.context = "\n".join([*headings, *(name for name in names if name not in shown)])
+        self.body = "\n".join(block.text for block in blocks if not _is_context(block))
+        self.lead = "\n".join(block.text for block in blocks)
+
+    def is_below(self, other: _Passage) -> bool:
+        """Say whether this passage stands below the headings of another."""
+        depth = len(other.path)
+        return len(self.path) > depth and self.path[:depth] == other.path
+
+
+def passages_of(blocks: tuple[Block, ...]) -> Iterator[tuple[Block, ...]]:
+    """Cut a document's blocks into passages; every block is in exactly one.
+
+    A passage ends where the heading path changes, or before the block that would make it longer
+    than 1,500 characters; a heading, term or field stays with the block after it.
+    """
+    passage: list[Block] = []
+    for block in blocks:
+        if passage:
+            previous = passage[-1]
+            same_place = previous.heading_path == block.heading_path and (
+                (previous.kind in _NOT_SEARCHED) == (block.kind in _NOT_SEARCHED)
+            )
+            is_full = block.end - passage[0].start > PASSAGE_CHARACTERS
+            if not same_place or (is_full and previous.kind not in _LEADS):
+                yield tuple(passage)
+                passage = []
+        passage.append(block)
+    if passage:
+        yield tuple(passage)
+
+
+def _is_context(block: Block) -> bool:
+    """Say whether a block's text is in the heading path already."""
+    return (
+        block.kind in _ONLY_CONTEXT
+        and bool(block.heading_path)
+        and block.text in block.heading_path[-1]
+    )
+
+
+def _record(file: CorpusFile, data: bytes, reading: Reading) -> dict[str, Any]:
+    """Return a `Document` without what its source adds (name, origin, priority)."""
+    text = reading.text.text
+    text_digest = digest_of_text(text)
+    return {
+        "id": "d-" + digest_of([file.locator, text_digest]).removeprefix("sha256:")[:12],
+        "locator": file.locator,
+        "title": reading.text.title,
+        "content_type": reading.content_type,
+        "charset": reading.charset,
+        "bytes_digest": f"sha256:{file.sha256}",
+        "text_digest": text_digest,
+        "bytes": len(data),
+        "characters": len(text),
+        "extractor": reading.extractor.to_json(),
+    }
+
+
+def _packed(data: bytes) -> bytes:
+    """Compress: a third of the room, and a checksum for each row."""
+    return zlib.compress(data, 1)

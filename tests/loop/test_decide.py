@@ -1,0 +1,337 @@
+"""The guards: their order as a whole, each alone, and what each decision says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import reduce
+
+import pytest
+
+from controller.api.errors import JournalError
+from controller.api.reasons import AcceptedReason, RunningReason, TerminalReason
+from controller.api.records import NoteKind
+from controller.api.step import ActionName
+from controller.api.task import (
+    Budgets,
+    DecisionPolicy,
+    DesiredState,
+    Goal,
+    ProgressPolicy,
+    RequireEveryQuestion,
+)
+from controller.loop.decide import GUARDS, decide
+from controller.loop.intents import NoteArguments
+from controller.loop.progress import Fingerprints
+from controller.loop.situation import Act, Decision, End, Interrupt, MissingReference, Wait
+from controller.loop.state import Retry, Usage
+from tests.situations import (
+    NOW,
+    Change,
+    closing,
+    error,
+    pending,
+    planned,
+    search,
+    situation,
+    task,
+    with_,
+    with_spec,
+    with_state,
+)
+
+ORDER = [
+    "journal_corrupt",
+    "already_terminal",
+    "reopening",
+    "pending_in_doubt",
+    "cancelled",
+    "spec_invalid",
+    "suspended",
+    "goal_reached",
+    "deadline_exceeded",
+    "references_not_ready",
+    "step_budget",
+    "source_call_budget",
+    "sources_unavailable",
+    "repeated_failure",
+    "error_threshold",
+    "cycle_detected",
+    "no_progress",
+    "backing_off",
+    "next_action",
+    "nothing_left",
+]
+
+EASY_GOAL = Goal(min_facts=0, require_every_question=RequireEveryQuestion.NONE)
+
+APPLIES: dict[str, Change] = {
+    "journal_corrupt": with_(journal_error=JournalError("BrokenChain", "step 3 is foreign")),
+    "already_terminal": with_state(closing=closing(TerminalReason.NO_PROGRESS), closed=True),
+    "pending_in_doubt": with_(pending=pending()),
+    "cancelled": with_spec(desired_state=DesiredState.CANCELLED),
+    "spec_invalid": with_spec(decision_policy=DecisionPolicy.MODEL_PROPOSED),
+    "suspended": with_spec(desired_state=DesiredState.SUSPENDED),
+    "goal_reached": with_spec(quality_threshold=0, goal=EASY_GOAL),
+    "deadline_exceeded": with_state(usage=Usage(active_milliseconds=900_000, steps=60)),
+    "references_not_ready": with_(
+        missing=MissingReference(AcceptedReason.SOURCE_NOT_FOUND, "ResearchSource manual")
+    ),
+    "step_budget": with_state(usage=Usage(steps=60, active_milliseconds=1)),
+    "source_call_budget": lambda s: with_spec(budgets=Budgets(max_source_calls=0))(
+        with_(remote_sources=frozenset({"manual"}))(s)
+    ),
+    "repeated_failure": with_state(errors={"source/manual": error(identical=2, count=2)}),
+    "error_threshold": with_state(errors={"source/manual": error(identical=1, count=3)}),
+    "cycle_detected": with_state(progress=Fingerprints(recent=("a", "b"), cycle=True)),
+    "no_progress": with_state(progress=Fingerprints(recent=("a",), stalled_steps=4)),
+    "backing_off": with_state(
+        retry=Retry(ActionName.SEARCH, "{}", 1, "Timeout", "too slow", NOW, None)
+    ),
+}
+
+
+def reason_of(decision: Decision) -> str:
+    """Return what a decision is about, in one word."""
+    if isinstance(decision, End | Wait):
+        return decision.reason
+    if isinstance(decision, Interrupt):
+        return "Interrupt"
+    arguments = decision.intent.arguments
+    return (
+        arguments.kind if isinstance(arguments, NoteArguments) else decision.intent.decision.reason
+    )
+
+
+EXPECTED = {
+    "journal_corrupt": "JournalCorrupt",
+    "already_terminal": "NoProgress",
+    "pending_in_doubt": "Test",
+    "cancelled": "Cancelled",
+    "spec_invalid": "InvalidSpec",
+    "suspended": "Suspended",
+    "goal_reached": "GoalReached",
+    "deadline_exceeded": "DeadlineExceeded",
+    "references_not_ready": "Waiting",
+    "step_budget": "StepBudgetExhausted",
+    "source_call_budget": "SourceCallBudgetExhausted",
+    "repeated_failure": "RepeatedFailure",
+    "error_threshold": "ErrorThresholdReached",
+    "cycle_detected": "CycleDetected",
+    "no_progress": "NoProgress",
+    "backing_off": "BackingOff",
+}
+
+
+def test_the_order_of_the_guards_is_the_contract() -> None:
+    assert [guard.__name__ for guard in GUARDS] == ORDER
+
+
+@pytest.mark.parametrize("name", APPLIES)
+def test_each_guard_applies_alone(name: str) -> None:
+    assert reason_of(decide(APPLIES[name](situation()))) == EXPECTED[name]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (first, second)
+        for at, first in enumerate(APPLIES)
+        for second in list(APPLIES)[at + 1 :]
+        if EXPECTED[first] != EXPECTED[second]
+    ],
+)
+def test_of_two_guards_that_apply_the_earlier_wins(first: str, second: str) -> None:
+    # The later one's change is made first, so that it cannot undo the earlier one's.
+    both = reduce(lambda s, name: _combined(s, name), (second, first), situation())
+    assert reason_of(decide(both)) == EXPECTED[first]
+
+
+def _combined(before: object, name: str) -> object:
+    """Apply a change without losing the usage and errors that an earlier change made."""
+    after = APPLIES[name](before)
+    merged = Usage(
+        steps=max(before.state.usage.steps, after.state.usage.steps),
+        active_milliseconds=max(
+            before.state.usage.active_milliseconds, after.state.usage.active_milliseconds
+        ),
+    )
+    return with_state(usage=merged)(after)
+
+
+def test_without_a_reason_to_stop_the_policy_acts() -> None:
+    decision = decide(situation())
+    assert isinstance(decision, Act)
+    assert decision.intent.action is ActionName.SEARCH
+
+
+class TestTerminal:
+    def test_an_ended_run_rests_for_its_generation_and_request(self) -> None:
+        ended = planned(closing=closing(TerminalReason.NO_PROGRESS), closed=True)
+        assert decide(situation(ended)) == End(TerminalReason.NO_PROGRESS, "as it was")
+
+    @pytest.mark.parametrize("change", [{"generation": 2}, {"request": "now"}])
+    def test_a_new_generation_or_request_reopens_it(self, change: dict[str, object]) -> None:
+        ended = planned(closing=closing(TerminalReason.NO_PROGRESS), closed=True)
+        decision = decide(situation(ended, task(**change)))  # type: ignore[arg-type]
+        assert reason_of(decision) == NoteKind.REOPENED
+
+    def test_a_run_that_is_closing_goes_on_closing_under_the_same_reason(self) -> None:
+        state = planned(closing=closing(TerminalReason.STEP_BUDGET_EXHAUSTED), statements=())
+        decision = decide(situation(state, task(qualityThreshold=0)))
+        assert isinstance(decision, Act)
+        assert decision.intent.decision.reason == TerminalReason.STEP_BUDGET_EXHAUSTED
+
+    def test_a_corrupt_journal_is_not_touched(self) -> None:
+        corrupt = with_(journal_error=JournalError("MissingStep", "step 2 is missing"))
+        decision = decide(corrupt(situation()))
+        assert decision == End(TerminalReason.JOURNAL_CORRUPT, "MissingStep: step 2 is missing")
+
+
+class TestPendingInDoubt:
+    def test_the_effect_of_another_process_is_asked_for_under_its_own_intent(self) -> None:
+        decision = decide(situation(pending=pending(ActionName.PUBLISH)))
+        assert isinstance(decision, Act)
+        assert decision.intent.action is ActionName.PUBLISH
+
+    def test_a_pure_action_of_another_process_is_decided_anew(self) -> None:
+        decision = decide(situation(pending=pending(ActionName.CONCLUDE)))
+        assert isinstance(decision, Act)
+        assert decision.intent.action is ActionName.SEARCH
+
+    def test_a_paid_action_of_another_process_is_charged(self) -> None:
+        remote = frozenset({"manual"})
+        decision = decide(situation(pending=pending(ActionName.SEARCH), remote_sources=remote))
+        assert isinstance(decision, Interrupt)
+
+    def test_one_of_this_process_is_not_in_doubt(self) -> None:
+        own = pending(ActionName.SEARCH, holder="operator-1")
+        remote = frozenset({"manual"})
+        assert isinstance(decide(situation(pending=own, remote_sources=remote)), Act)
+
+    def test_one_whose_step_is_recorded_is_settled(self) -> None:
+        recorded = pending(ActionName.PUBLISH, index=0)
+        decision = decide(situation(pending=recorded))
+        assert isinstance(decision, Act)
+        assert decision.intent.action is ActionName.SEARCH
+
+
+class TestTime:
+    def test_the_deadline_names_its_field(self) -> None:
+        late = with_state(usage=Usage(active_milliseconds=900_000))(situation())
+        decision = decide(late)
+        assert isinstance(decision, Act)
+        assert "activeDeadlineSeconds is 900" in decision.intent.decision.message
+
+    def test_one_millisecond_before_the_deadline_the_run_goes_on(self) -> None:
+        early = with_state(usage=Usage(active_milliseconds=899_999))(situation())
+        assert reason_of(decide(early)) == "QueryNotSearched"
+
+    def test_waiting_for_a_reference_ends_at_the_deadline_and_names_it(self) -> None:
+        missing = MissingReference(AcceptedReason.SOURCE_NOT_FOUND, "ResearchSource manual")
+        waiting = planned(pause=NoteKind.WAITING, pause_reason="SourceNotFound")
+        decision = decide(situation(waiting, missing=missing))
+        assert isinstance(decision, Wait)
+        assert decision.until == NOW + timedelta(seconds=900)
+        late = replace(waiting, usage=Usage(active_milliseconds=900_000))
+        ending = decide(situation(late, missing=missing))
+        assert isinstance(ending, Act)
+        assert "missing: ResearchSource manual" in ending.intent.decision.message
+
+    def test_back_off_doubles_and_obeys_the_other_side(self) -> None:
+        def wake(attempts: int, not_before: timedelta | None = None) -> timedelta:
+            asked = NOW + not_before if not_before else None
+            retry = Retry(ActionName.SEARCH, "{}", attempts, "Timeout", "slow", NOW, asked)
+            decision = decide(situation(planned(retry=retry)))
+            assert isinstance(decision, Wait)
+            assert decision.until is not None
+            return decision.until - NOW
+
+        assert [wake(n).total_seconds() for n in (1, 2, 3, 9)] == [1, 2, 4, 60]
+        assert wake(1, timedelta(seconds=7)).total_seconds() == 7
+
+    def test_after_the_back_off_the_same_action_is_the_next_attempt(self) -> None:
+        first = decide(situation())
+        assert isinstance(first, Act)
+        retry = Retry(
+            ActionName.SEARCH, first.intent.arguments_json, 1, "Timeout", "slow", NOW, None
+        )
+        again = decide(situation(planned(retry=retry), now=NOW + timedelta(seconds=1)))
+        assert isinstance(again, Act)
+        assert again.intent.attempt == 2
+
+
+class TestSuspension:
+    def test_it_is_noted_then_waited_for_then_ended(self) -> None:
+        stop = task(desiredState="Suspended")
+        assert reason_of(decide(situation(of=stop))) == NoteKind.SUSPENDED
+        noted = planned(pause=NoteKind.SUSPENDED)
+        assert decide(situation(noted, stop)) == Wait(
+            RunningReason.SUSPENDED, "suspended by spec.desiredState"
+        )
+        assert reason_of(decide(situation(noted))) == NoteKind.RESUMED
+
+
+class TestNothingLeft:
+    def test_a_question_at_its_own_limit_names_it(self) -> None:
+        limited = planned(question_steps={"glow": 16})
+        decision = decide(situation(limited))
+        assert isinstance(decision, Act)
+        assert decision.intent.decision.reason == TerminalReason.STEP_BUDGET_EXHAUSTED
+        assert "maxStepsPerQuestion is used up for glow" in decision.intent.decision.message
+
+    def test_every_source_failed_and_nothing_was_read(self) -> None:
+        failed = planned(
+            searches=(search(status="Failed"),), errors={"source/manual": error("Unreachable")}
+        )
+        decision = decide(situation(failed))
+        assert reason_of(decision) == TerminalReason.SOURCES_UNAVAILABLE
+
+
+class TestErrors:
+    def test_a_class_with_a_name_of_its_own_ends_under_that_name(self) -> None:
+        failing = planned(errors={"source/manual": error("QuotaExhausted", count=3)})
+        assert reason_of(decide(situation(failing))) == TerminalReason.QUOTA_EXHAUSTED
+
+    def test_a_defect_of_ours_ends_at_once(self) -> None:
+        failing = planned(errors={"operator": error("InternalError", "operator")})
+        assert reason_of(decide(situation(failing))) == TerminalReason.INTERNAL_ERROR
+
+    @pytest.mark.parametrize(
+        ("reason", "error_class", "ending"),
+        [
+            (TerminalReason.GOAL_REACHED, "ReportNameTaken", TerminalReason.REPEATED_FAILURE),
+            (TerminalReason.GOAL_REACHED, "InternalError", TerminalReason.INTERNAL_ERROR),
+            (TerminalReason.NO_PROGRESS, "ReportNameTaken", TerminalReason.NO_PROGRESS),
+        ],
+    )
+    def test_a_report_that_cannot_be_written_is_no_success(
+        self, reason: TerminalReason, error_class: str, ending: TerminalReason
+    ) -> None:
+        broken = planned(
+            closing=closing(reason),
+            statements=(),
+            errors={"report": error(error_class, "report", count=2, identical=2)},
+        )
+        decision = decide(situation(broken))
+        assert isinstance(decision, End)
+        assert decision.reason is ending
+        assert "it was too slow" in decision.message
+
+    def test_a_closing_step_that_will_be_repeated_backs_off(self) -> None:
+        retry = Retry(ActionName.PUBLISH, "{}", 1, "ReportChanged", "changed", NOW, None)
+        state = planned(closing=closing(TerminalReason.NO_PROGRESS), statements=(), retry=retry)
+        assert reason_of(decide(situation(state))) == RunningReason.BACKING_OFF
+
+
+def test_budgets_are_read_from_the_spec_alone() -> None:
+    used = planned(usage=Usage(steps=5))
+    assert reason_of(decide(situation(used, task(budgets={"maxSteps": 6})))) == "QueryNotSearched"
+    decision = decide(situation(used, task(budgets={"maxSteps": 5})))
+    assert reason_of(decision) == TerminalReason.STEP_BUDGET_EXHAUSTED
+
+
+def test_stop_rules_are_read_from_the_spec_alone() -> None:
+    stalled = planned(progress=Fingerprints(recent=("a",), stalled_steps=4))
+    patient = task(progressPolicy=ProgressPolicy(max_stalled_steps=5).to_json())
+    assert reason_of(decide(situation(stalled, patient))) == "QueryNotSearched"

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from controller.api.crd import KINDS, definition
-from tools.reasons import terminal_reasons_page
+from tools.reasons import guards_page, terminal_reasons_page
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "# Generated from controller/api by `make crds`; do not edit.\n"
@@ -27,6 +27,7 @@ def generated() -> dict[Path, str]:
         f"resources:\n{listing}"
     )
     files[ROOT / "docs" / "terminal-reasons.md"] = terminal_reasons_page()
+    files[ROOT / "docs" / "guards.md"] = guards_page()
     return files
 
 

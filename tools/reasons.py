@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from controller.api.reasons import TERMINAL, TerminalReason
+from controller.loop.decide import GUARDS
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -35,4 +36,19 @@ def terminal_reasons_page() -> str:
         "Some reasons cannot occur yet: what leads to them (calls to models, approval,\n"
         "clarification) is not part of this version.\n\n"
         + table(("reason", "`Succeeded`", "exit code", "meaning", "what to do"), rows)
+    )
+
+
+def guards_page() -> str:
+    """Return `docs/guards.md`: the ordered guards, each with its sentence."""
+    rows = [
+        (str(at), f"`{guard.__name__}`", (guard.__doc__ or "").split("\n\n")[0].strip())
+        for at, guard in enumerate(GUARDS, start=1)
+    ]
+    return (
+        "# Guards\n\n"
+        "<!-- Generated from controller/loop/decide.py by `make docs`; do not edit. -->\n\n"
+        "Each turn of a task is decided by these guards, in this order; the first that applies\n"
+        "wins. Each is a pure function of one frozen situation. [The loop](loop.md) explains\n"
+        "how they fit together.\n\n" + table(("", "guard", "what it is for"), rows)
     )

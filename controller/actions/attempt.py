@@ -23,7 +23,7 @@ from controller.api.errors import (
 from controller.api.reasons import TerminalReason
 from controller.api.records import SearchRecord, SearchStatus
 from controller.api.step import Outcome, StepError
-from controller.loop.intents import Intent, SearchArguments
+from controller.loop.intents import CLOSING_ACTIONS, Intent, SearchArguments
 from controller.loop.recording import Attempt, Found
 from controller.loop.situation import Situation
 from controller.loop.status import shortened
@@ -98,12 +98,18 @@ def _failed(
         StepError(
             error_class=error.error_class,
             message=shortened(message, _MAX_MESSAGE),
-            subject=intent.subject,
+            subject=_subject(intent, error),
             retry_after=ended + timedelta(seconds=retry_after)
             if is_retried and retry_after is not None
             else None,
         ),
     )
+
+
+def _subject(intent: Intent, error: ActionError) -> str:
+    """A defect of ours is no failure of a source; of the report it is, so that closing ends."""
+    is_defect = error.error_class == TerminalReason.INTERNAL_ERROR
+    return "operator" if is_defect and intent.action not in CLOSING_ACTIONS else intent.subject
 
 
 def _spent(intent: Intent, error: ActionError) -> str:

@@ -26,10 +26,15 @@ from controller.api.records import (
     Span,
 )
 from controller.api.step import MAX_EVIDENCE_BYTES
-from controller.evidence.queries import first_query, plan_questions, refinements
+from controller.evidence.queries import (
+    first_query,
+    passage_terms,
+    plan_questions,
+    refinements,
+)
 from controller.evidence.terms import weighed_terms
 from controller.evidence.verification import Candidate, verify_fact
-from controller.evidence.windows import RankedPassage, best_windows
+from controller.evidence.windows import Ranked, best_windows
 from controller.loop.assessment import concluded
 from controller.loop.intents import PlanArguments, QuestionArguments, SearchArguments
 from controller.loop.recording import Found
@@ -116,12 +121,12 @@ async def refine(context: Context, arguments: QuestionArguments) -> Found:
     """Write further queries for a question whose first ones brought no answer."""
     question = context.question(arguments.question_id)
     known = {q.text for q in context.findings.queries if q.question_id == question.id}
-    passage = next((r.text for r in _ranked(context, question)), "")
+    weights = context.weights(question.id)
+    best = next((r.blocks for r in _ranked(context, question)), ())
+    added = passage_terms(question.text, best, weights, context.language)
     queries = tuple(
         Query(question_id=question.id, text=text)
-        for text in refinements(
-            question.text, context.weights(question.id), passage, context.language
-        )
+        for text in refinements(question.text, weights, added, context.language)
         if text not in known
     )
     return Found(summary=f"{len(queries)} further queries", plan=PlanRecord(queries=queries))
@@ -173,7 +178,7 @@ def _hits(passages: Iterable[Passage]) -> Iterator[Hit]:
         )
 
 
-def _ranked(context: Context, question: Question) -> Iterator[RankedPassage]:
+def _ranked(context: Context, question: Question) -> Iterator[Ranked]:
     """Yield the recorded passages of a question's searches, the best of each search first."""
     blocks = {e.document.id: e.blocks for e in context.findings.evidence}
     seen: set[tuple[str, int, int]] = set()
@@ -191,7 +196,7 @@ def _ranked(context: Context, question: Question) -> Iterator[RankedPassage]:
             )
             if inside and key not in seen:
                 seen.add(key)
-                yield RankedPassage(hit.document_id, inside, hit.relevance)
+                yield Ranked(hit.document_id, inside, hit.relevance)
 
 
 def _distinct(facts: Iterable[Fact]) -> tuple[Fact, ...]:

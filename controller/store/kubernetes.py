@@ -34,7 +34,7 @@ from controller.api.errors import (
     StoreError,
 )
 from controller.api.meta import ObjectMeta
-from controller.api.model import ResearchModel
+from controller.api.model import ResearchModel, ResearchModelStatus
 from controller.api.source import ResearchSource, ResearchSourceStatus
 from controller.api.step import ResearchStep, step_name
 from controller.api.task import ResearchTask, ResearchTaskStatus
@@ -96,6 +96,17 @@ class KubernetesStore:
         stored = await self._patch_status(names.SOURCES, source.metadata, status)
         return _read(ResearchSource, stored)
 
+    async def write_model_status(
+        self, model: ResearchModel, status: ResearchModelStatus
+    ) -> ResearchModel:
+        """Replace the status of exactly this version of a model, as for a source.
+
+        Raises:
+            ConflictError: the stored version is another one.
+            NotFoundError: the model is gone.
+        """
+        return _read(ResearchModel, await self._patch_status(names.MODELS, model.metadata, status))
+
     async def list_steps(self, task: ResearchTask, first: int) -> tuple[ResearchStep, ...]:
         """Return the stored steps of a task from index `first` on; see `TaskStore`.
 
@@ -116,7 +127,7 @@ class KubernetesStore:
 
     async def create_step(self, step: ResearchStep) -> None:
         """Store a step, complete as it is; see `TaskStore`."""
-        await answer_to(
+        answer = await answer_to(
             f"create the ResearchStep {step.metadata.name}",
             self._objects.create_namespaced_custom_object(
                 GROUP,
@@ -133,6 +144,7 @@ class KubernetesStore:
                 _request_timeout=self._timeout,
             ),
         )
+        json_object(answer)  # nothing else proves that the step is stored
 
     async def get_report(self, task: ResearchTask) -> StoredReport | None:
         """Return the report of this very task, None where there is none; see `TaskStore`."""
@@ -255,7 +267,10 @@ class KubernetesStore:
 
     def _metadata(self, stored: V1ConfigMap) -> ObjectMeta:
         """Read the metadata of a ConfigMap into our own type."""
-        return ObjectMeta.model_validate(self._client.sanitize_for_serialization(stored.metadata))
+        as_json = self._client.sanitize_for_serialization(  # type: ignore[no-untyped-call]
+            stored.metadata
+        )
+        return ObjectMeta.model_validate(as_json)
 
     async def _replace_report(self, task: ResearchTask, report: StoredReport) -> None:
         """Replace the report that is there, if it is the task's and stays as it was seen."""

@@ -1,8 +1,9 @@
 """Makes the one API client of a process: where the cluster is, and how long to wait for it.
 
 Retries are off: a request that failed is retried by the loop, which knows whether it matters
-still. Proxies of the environment are not used: what the operator writes goes to the API server
-that its configuration names, and nowhere else.
+still. (The HTTP library repeats a GET or PUT once when a connection was dropped: both are safe
+to repeat, a PUT because it names a version.) Proxies of the environment are not used: what the
+operator writes goes to the API server that its configuration names, and nowhere else.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ async def _read_kubeconfig(files: str, configuration: Configuration) -> None:
         )
     except (config.ConfigException, yaml.YAMLError, OSError, TypeError, KeyError) as exception:
         raise UserError(
-            f"the kubeconfig {files} cannot be used: {exception}; it must have a current context "
-            "with a cluster and a user, see `kubectl config view`"
+            f"the kubeconfig {files} cannot be used: it must have a current context "
+            "with a cluster and a user, see `kubectl config view` ({exception})"
         ) from exception
 
 

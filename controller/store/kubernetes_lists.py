@@ -10,6 +10,7 @@ from kubernetes.aio.client.api_response import ApiResponse
 from kubernetes.aio.client.rest import RESTResponse
 
 from controller.api.base import GROUP, VERSION
+from controller.api.errors import UnavailableError
 from controller.api.meta import ObjectMeta
 from controller.store.kubernetes_answers import answer_to
 from controller.store.kubernetes_client import REQUEST_TIMEOUT_SECONDS
@@ -20,13 +21,14 @@ Item = dict[str, Any]
 _METADATA_ONLY: Final = {
     "Accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 }
-_METADATA_CHUNK: Final = 500
+METADATA_CHUNK: Final = 500
+"""How many objects' metadata one answer carries."""
 
 
 async def list_task_metadata(
-    client: ApiClient, namespace: str | None = None
+    client: ApiClient, namespace: str | None = None, *, limit: int = METADATA_CHUNK
 ) -> tuple[ObjectMeta, ...]:
-    """Return the metadata of all tasks of a namespace, or of all namespaces.
+    """Return the metadata of the tasks of a namespace, or of all; `limit` in one answer.
 
     Raises:
         UnavailableError: no answer, or try again.
@@ -40,7 +42,7 @@ async def list_task_metadata(
                 GROUP,
                 VERSION,
                 TASKS,
-                limit=_METADATA_CHUNK,
+                limit=limit,
                 _continue=continued,
                 _headers=_METADATA_ONLY,
                 _request_timeout=REQUEST_TIMEOUT_SECONDS,
@@ -50,7 +52,7 @@ async def list_task_metadata(
             VERSION,
             namespace,
             TASKS,
-            limit=_METADATA_CHUNK,
+            limit=limit,
             _continue=continued,
             _headers=_METADATA_ONLY,
             _request_timeout=REQUEST_TIMEOUT_SECONDS,
@@ -60,9 +62,9 @@ async def list_task_metadata(
 
 
 async def list_report_metadata(
-    client: ApiClient, namespace: str | None = None
+    client: ApiClient, namespace: str | None = None, *, limit: int = METADATA_CHUNK
 ) -> tuple[ObjectMeta, ...]:
-    """Return the metadata of all report ConfigMaps of a namespace, or of all namespaces.
+    """Return the metadata of the reports of a namespace, or of all; `limit` in one answer.
 
     Raises:
         UnavailableError: no answer, or try again.
@@ -75,7 +77,7 @@ async def list_report_metadata(
         if namespace is None:
             response = await core.list_config_map_for_all_namespaces_without_preload_content(
                 label_selector=TASK_LABEL,
-                limit=_METADATA_CHUNK,
+                limit=limit,
                 _continue=continued,
                 _headers=_METADATA_ONLY,
                 _request_timeout=REQUEST_TIMEOUT_SECONDS,
@@ -84,7 +86,7 @@ async def list_report_metadata(
             response = await core.list_namespaced_config_map_without_preload_content(
                 namespace,
                 label_selector=TASK_LABEL,
-                limit=_METADATA_CHUNK,
+                limit=limit,
                 _continue=continued,
                 _headers=_METADATA_ONLY,
                 _request_timeout=REQUEST_TIMEOUT_SECONDS,
@@ -112,8 +114,13 @@ async def all_items(
 
 
 def json_object(answer: object) -> Item:
-    """Return an answer of the client, which gives custom objects no type, as a JSON object."""
-    assert isinstance(answer, dict)
+    """Return an answer to a request for custom objects, which the client does not type.
+
+    Raises:
+        UnavailableError: it is no JSON object, so it is not the API server's.
+    """
+    if not isinstance(answer, dict):
+        raise UnavailableError("the answer is no JSON object: something else than the API server")
     return answer
 
 

@@ -118,6 +118,19 @@ class LocalStore:
             task = self._objects.require(ResearchTask, key.namespace, key.name)
             self._database.delete_with_owned(task.metadata.uid)
 
+    def delete_report(self, task: ResearchTask) -> None:
+        """Remove a task's report; the loop writes it again when it next looks for it.
+
+        Raises:
+            NotFoundError: it is not there.
+            UnavailableError: the file cannot be written now.
+        """
+        with self._database.writing():
+            report = self._objects.require(
+                ConfigMap, task.metadata.namespace, names.report_name(task)
+            )
+            self._database.delete_with_owned(report.metadata.uid)
+
     def tasks(self) -> tuple[ResearchTask, ...]:
         """Return all tasks, by namespace and name."""
         return tuple(parsed(ResearchTask, body) for body in self._database.all_of("ResearchTask"))

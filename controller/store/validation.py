@@ -30,7 +30,6 @@ _EXPLANATIONS: Final[Mapping[str, _Explanation]] = {
     "extra_forbidden": _Explanation("is not a known field", "remove it or correct its name"),
     "string_type": _Explanation("must be a string", "put it in quotes"),
     "int_type": _Explanation("must be an integer", "write a whole number without quotes"),
-    "int_from_float": _Explanation("must be an integer", "write a whole number"),
     "bool_type": _Explanation("must be true or false", "write one of the two without quotes"),
     "enum": _Explanation("must be {expected}", "write one of these, in capitals as shown"),
     "string_too_short": _Explanation("must have at least {min_length} characters", _LONGER),

@@ -5,6 +5,7 @@ Nothing here patches the code under test: each double is an implementation of a 
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -164,8 +165,9 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.clock = StepClock()
         uids = count(1)
+        self.path = folder / "store.db"
         self.store = LocalStore.open(
-            folder / "store.db", self.clock, new_uid=lambda: f"{next(uids):08}-0000-0000"
+            self.path, self.clock, new_uid=lambda: f"{next(uids):08}-0000-0000"
         )
         self.lamp = MemorySource("lamp", LAMP_MANUAL)
         self.references = StaticReferences({"lamp": self.lamp})
@@ -213,6 +215,18 @@ class World:
             if requeue.after != 0:
                 return turn
         raise AssertionError(f"{key} is still busy after {turns} turns")
+
+    def tamper(self, step: ResearchStep) -> None:
+        """Change one character of a stored step behind the store's back."""
+        with sqlite3.connect(self.path) as database:
+            triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+            for (name,) in database.execute(triggers).fetchall():
+                database.execute(f"DROP TRIGGER {name}")
+            database.execute(
+                "UPDATE objects SET body = replace(body, ?, ?) WHERE name = ?",
+                (step.spec.observation.summary, "changed", step.metadata.name),
+            )
+        database.close()
 
     def close(self) -> None:
         """Close the store."""

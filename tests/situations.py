@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from controller.api.base import digest_of
+from controller.api.base import canonical_json, digest_of
 from controller.api.reasons import TerminalReason
 from controller.api.records import (
     Query,
@@ -17,6 +17,8 @@ from controller.api.records import (
 from controller.api.step import ActionName, StepDecision, Verdict
 from controller.api.task import Pending, ResearchTask
 from controller.loop.assessment import assess
+from controller.loop.intents import PublishArguments, QuestionArguments, SearchArguments
+from controller.loop.journal import UNSEALED
 from controller.loop.situation import Situation
 from controller.loop.state import Closing, ErrorCount, RunState, initial
 
@@ -99,16 +101,19 @@ def pending(
 ) -> Pending:
     """Return an intent that another process stored."""
     arguments = {
-        ActionName.PUBLISH: '{"configMap":"lamp-report","reportDigest":"sha256:' + "0" * 64 + '"}',
-        ActionName.SEARCH: '{"query":"default GLOW_LEVEL","questionId":"glow","sourceName":"manual"}',
-        ActionName.CONCLUDE: '{"questionId":"glow"}',
+        ActionName.PUBLISH: PublishArguments(config_map="lamp-report", report_digest=UNSEALED),
+        ActionName.SEARCH: SearchArguments(
+            question_id="glow", source_name="manual", query="default GLOW_LEVEL"
+        ),
+        ActionName.CONCLUDE: QuestionArguments(question_id="glow"),
     }[action]
+    arguments_json = canonical_json(arguments.to_json())
     return Pending(
         index=index,
         action=action,
-        arguments=arguments,
+        arguments=arguments_json,
         attempt=1,
-        operation_id=digest_of(arguments),
+        operation_id=digest_of(arguments_json),
         holder=holder,
         start_time=NOW,
         decision=StepDecision(verdict=Verdict.CONTINUE, reason="Test"),

@@ -17,7 +17,7 @@ from controller.loop.journal import UNSEALED
 from tests.situations import NOW, UID
 
 
-def step(  # noqa: PLR0913 - a builder
+def step(
     index: int = 0,
     action: ActionName = ActionName.SEARCH,
     outcome: Outcome = Outcome.COMPLETED,

@@ -18,9 +18,9 @@ from controller.api.base import API_VERSION
 from controller.api.errors import AlreadyExistsError, ConflictError, JournalError, NotFoundError
 from controller.api.meta import ObjectMeta, OwnerReference
 from controller.api.step import ResearchStep, ResearchStepSpec, step_name
-from controller.api.task import Pending, ResearchTask
+from controller.api.task import Pending, ResearchTask, ResearchTaskSpec
 from controller.events import events_of
-from controller.loop.assessment import assess
+from controller.loop.assessment import Assessment, assess
 from controller.loop.decide import decide
 from controller.loop.recording import intent_of, is_same_intent, pending_of, record
 from controller.loop.situation import Act, Decision, Interrupt, Situation, Wait
@@ -55,6 +55,18 @@ class _Run:
     is_fresh: bool = True
     journal_error: JournalError | None = None
     unrecorded: ResearchStepSpec | None = None
+    _assessed: tuple[RunState, ResearchTaskSpec, Assessment] | None = None
+
+    def assessment(self) -> Assessment:
+        """Return what the spec makes of the state; it is computed once for each pair of them."""
+        spec = self.task.spec
+        if (
+            self._assessed is None
+            or self._assessed[0] is not self.state
+            or self._assessed[1] != spec
+        ):
+            self._assessed = (self.state, spec, assess(spec, self.state))
+        return self._assessed[2]
 
 
 class Reconciler:
@@ -189,7 +201,7 @@ class Reconciler:
         return Situation(
             task=run.task,
             state=run.state,
-            assessment=assess(run.task.spec, run.state),
+            assessment=run.assessment(),
             now=self._clock.now(),
             holder=self._holder,
             pending=run.task.status.pending,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from controller.api.records import Question
 from controller.api.task import Pending
 from controller.evidence.findings import Findings
-from controller.evidence.verification import weights_by_term
+from controller.evidence.support import question_weights
 from controller.loop.situation import Situation
 from controller.ports import Source, TaskStore
 
@@ -38,9 +38,4 @@ class Context:
 
     def weights(self, question_id: str) -> dict[str, int]:
         """Return the term weights that the searches for a question recorded."""
-        return weights_by_term(
-            weight
-            for search in self.findings.searches
-            if search.question_id == question_id
-            for weight in search.term_weights
-        )
+        return question_weights(self.findings.searches, question_id)

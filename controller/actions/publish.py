@@ -111,6 +111,7 @@ def _report(
             message=decision.message,
             budgets=_budgets(task, state),
             question_steps=dict(state.question_steps),
+            language=task.spec.language,
             hand_off=None if ending == "GoalReached" else task.spec.hand_off,
         ),
     )

@@ -120,7 +120,7 @@ _HARD: Final = re.compile(
       (?P<number>\d{{1,3}}(?:[,_']\d{{3}})+(?:\.\d+)?(?!\w)|\d+(?:\.\d+)*|\.\d+)
       (?:\ ?(?P<percent>%|per\ ?cent\b)
         | \ ?-?(?P<unit>{"|".join(sorted(UNITS, key=len, reverse=True))})(?!\w)
-        | (?![\w]) )
+        | (?!\w|\.\d) )
     | \b(?P<word>{"|".join(sorted(NUMBER_WORDS, key=len, reverse=True))})\b
       (?:\ (?P<word_unit>{"|".join(sorted(UNITS, key=len, reverse=True))})(?!\w))?
     """,

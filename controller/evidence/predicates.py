@@ -46,7 +46,7 @@ from controller.evidence.terms import (
     weighed_terms,
     weight_of,
 )
-from controller.evidence.tokens import Words, is_dense, stem, stop_words, tokenise
+from controller.evidence.tokens import Words, is_dense, is_in_capitals, stem, stop_words, tokenise
 
 MINIMUM_LENGTH: Final = 25
 """P2: the least length of a quote in normal form."""
@@ -261,15 +261,16 @@ def is_answering_field(question: str, passage: Passage, language: str = "en") ->
 
 
 def is_under_key_term(block: Block, names: Iterable[str]) -> bool:
-    """Say whether the last heading over a block is one of some names, in any case.
+    """Say whether the last heading over a block is one of some names.
 
     Of a signature (`QuerySet.get(*args)`) it is the name that counts, with or without its owner.
     """
     if not block.heading_path:
         return False
-    heading = normalise(block.heading_path[-1]).text.partition("(")[0].casefold()
+    heading = normalise(block.heading_path[-1]).text.partition("(")[0]
     named = {bare_name(heading), heading.rpartition(".")[2]}
-    return any(name.casefold() in named for name in names)
+    folded = {name.casefold() for name in named}
+    return any(n in named if is_in_capitals(n) else n.casefold() in folded for n in names)
 
 
 def check_anchors(claim: str, passages: Sequence[Passage]) -> Verdict:

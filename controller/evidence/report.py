@@ -124,6 +124,25 @@ def report_digest(findings: Findings, language: str = "en") -> str:
     No time, usage or ending is in it, so that it stays the same until something else is said.
     """
     support = Support(findings, language)
+    return _digest(findings, support, _published(findings, support))
+
+
+def published_statements(findings: Findings, language: str = "en") -> tuple[Statement, ...]:
+    """Return the drafted statements that their citations support, in the order of questions."""
+    return _published(findings, Support(findings, language))
+
+
+def _published(findings: Findings, support: Support) -> tuple[Statement, ...]:
+    statements = [s for s in statements_of(findings) if support.is_supported(s)]
+    return tuple(
+        statement
+        for question in findings.questions
+        for statement in statements
+        if statement.question_id == question.id
+    )
+
+
+def _digest(findings: Findings, support: Support, statements: Iterable[Statement]) -> str:
     return digest_of(
         {
             "questions": [
@@ -139,21 +158,9 @@ def report_digest(findings: Findings, language: str = "en") -> str:
                         for c in support.citations(statement)
                     ],
                 ]
-                for statement in published_statements(findings, language)
+                for statement in statements
             ],
         }
-    )
-
-
-def published_statements(findings: Findings, language: str = "en") -> tuple[Statement, ...]:
-    """Return the drafted statements that their citations support, in the order of questions."""
-    support = Support(findings, language)
-    statements = [s for s in statements_of(findings) if support.is_supported(s)]
-    return tuple(
-        statement
-        for question in findings.questions
-        for statement in statements
-        if statement.question_id == question.id
     )
 
 
@@ -170,16 +177,27 @@ def build_report(
     `report.json` and `report.md` have at most `max_bytes` bytes together: the lowest-ranked
     statements go first, then certificates, and `omitted` says how many of each.
     """
-    statements = published_statements(findings, run.language)
+    support = Support(findings, run.language)
+    statements = _published(findings, support)
     ranked = _by_rank(statements)
     certificates = sum(_certificate(findings, q) is not None for q in findings.questions)
+    digest = _digest(findings, support, statements)
 
     def built(kept: int, proofs: int) -> Report:
         chosen = set(ranked[:kept])
         some = [s for at, s in enumerate(statements) if at in chosen]
         left_out = Omitted(statements=len(statements) - kept, certificates=certificates - proofs)
-        whole = left_out == Omitted()
-        return _report(findings, run, some, proofs, None if whole else left_out)
+        omitted = None if left_out == Omitted() else left_out
+        references = _References(support, findings.evidence)
+        questions = _questions(findings, run, some, references, proofs)
+        return _report(
+            findings,
+            run,
+            questions=questions,
+            references=tuple(references.listed),
+            omitted=omitted,
+            digest=digest,
+        )
 
     def fits(kept: int, proofs: int) -> bool:
         report = built(kept, proofs)
@@ -214,16 +232,12 @@ def _by_rank(statements: Sequence[Statement]) -> list[int]:
 def _report(
     findings: Findings,
     run: RunSummary,
-    statements: Sequence[Statement],
-    proofs: int,
+    *,
+    questions: tuple[ReportQuestion, ...],
+    references: tuple[ReportReference, ...],
     omitted: Omitted | None,
+    digest: str,
 ) -> Report:
-    references = _References(Support(findings, run.language), findings.evidence)
-    questions = []
-    for question in findings.questions:
-        asked = _question(findings, run, question, statements, references)
-        proofs -= asked.certificate is not None
-        questions.append(asked if proofs >= 0 else asked.model_copy(update={"certificate": None}))
     ending = TERMINAL[run.ending]
     succeeded = run.ending is TerminalReason.GOAL_REACHED
     return Report(
@@ -243,15 +257,15 @@ def _report(
             hand_off=None if succeeded else run.hand_off,
         ),
         quality=run.quality,
-        questions=tuple(questions),
-        references=tuple(references.listed),
+        questions=questions,
+        references=references,
         missing=tuple(_missing(findings, _GO_ON if succeeded else ending.remedy)),
         method=_method(findings),
         budgets=run.budgets,
         rejected=_rejected(findings),
         omitted=omitted,
         journal=ReportJournal(steps=run.journal_steps, digest=run.journal_digest),
-        digest=report_digest(findings, run.language),
+        digest=digest,
     )
 
 
@@ -293,6 +307,22 @@ class _References:
             spans=citation.spans,
             match_tier=citation.match_tier,
         )
+
+
+def _questions(
+    findings: Findings,
+    run: RunSummary,
+    statements: Sequence[Statement],
+    references: _References,
+    proofs: int,
+) -> tuple[ReportQuestion, ...]:
+    """Return the questions with these statements and the first so many certificates."""
+    questions = []
+    for question in findings.questions:
+        asked = _question(findings, run, question, statements, references)
+        proofs -= asked.certificate is not None
+        questions.append(asked if proofs >= 0 else asked.model_copy(update={"certificate": None}))
+    return tuple(questions)
 
 
 def _question(

@@ -229,7 +229,11 @@ class Report(ApiModel):
     task: Annotated[ReportTask, _described("The task.", CHECKED_LEGAL)]
     ending: Annotated[ReportEnding, _described("How the run ended.", CHECKED_LEGAL)]
     quality: Annotated[
-        Quality, _described("The score, its factors and the goal predicates.", CHECKED_COMPUTED)
+        Quality,
+        _described(
+            "The score, its factors and the goal predicates.",
+            CHECKED_COMPUTED + " The goal's targets are the spec's: legal values only.",
+        ),
     ]
     questions: Annotated[
         tuple[ReportQuestion, ...],

@@ -17,6 +17,7 @@ from controller.api.records import (
     FactKind,
     FactStatus,
     SearchRecord,
+    Span,
     Statement,
 )
 from controller.evidence.findings import Findings
@@ -91,6 +92,7 @@ class Support:
         }
         self._evidence = {e.document.id: e for e in findings.evidence}
         self._weights: dict[str, tuple[tuple[str, int], ...]] = {}
+        self._passages: dict[tuple[str, tuple[Span, ...]], tuple[Passage, ...]] = {}
 
     def citations(self, statement: Statement) -> tuple[Citation, ...]:
         """Return what a statement cites, in the order of the journal, each place once."""
@@ -140,15 +142,18 @@ class Support:
         return unknown + sum(not self._sound(c) for fact in cited for c in fact.citations)
 
     def _entailed(self, statement: Statement, citations: Sequence[Citation]) -> bool:
-        passages = tuple(
-            passage
-            for citation in citations
-            for passage in passages_of([citation], [self._evidence[citation.document_id]])
-        )
+        passages = tuple(p for citation in citations for p in self._passages_of(citation))
         quotes = (f.claim for f in self._cited(statement) if f.kind is FactKind.QUOTE)
         kind = FactKind.QUOTE if statement.text in quotes else FactKind.PARAPHRASE
         weights = self._weights_of(statement.question_id)
         return _holds(statement.text, kind, passages, weights, self._language)
+
+    def _passages_of(self, citation: Citation) -> tuple[Passage, ...]:
+        key = (citation.document_id, citation.spans)
+        if key not in self._passages:
+            evidence = [self._evidence[citation.document_id]]
+            self._passages[key] = tuple(passages_of([citation], evidence))
+        return self._passages[key]
 
     def _weights_of(self, question_id: str) -> tuple[tuple[str, int], ...]:
         if question_id not in self._weights:

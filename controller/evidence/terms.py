@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from controller.evidence.normalisation import normalise
-from controller.evidence.tokens import LETTER, stem, stop_words, tokenise
+from controller.evidence.tokens import LETTER, UNSPACED, stem, stop_words, tokenise
 
 MAX_WEIGHED_TERMS: Final = 128
 """How many terms a search records weights for."""
@@ -24,12 +24,15 @@ MAX_TERM_LENGTH: Final = 256
 MINIMUM_CAPITALS: Final = 4
 """A word in capitals is taken for a name (`CACHES`) from this length on, not for an acronym."""
 
+_LETTER: Final = rf"(?:(?![{UNSPACED}]){LETTER})"
 _CANDIDATE: Final = re.compile(
     rf"""
     https?://[^\s<>"'`]+
-    | (?<!{LETTER})(?:--?|\.{{0,2}}/|[.@$])?     # --option, /path, .suffix, @decorator
-      {LETTER}+(?:(?:[./-]|::){LETTER}+)*       # words, joined ones too
-      (?:\(\))?                                   # a call
+    | [{UNSPACED}]+
+    | (?:(?<!{LETTER})|(?<=[{UNSPACED}]))
+      (?:--?|\.{{0,2}}/|[.@$])?               # --option, /path, .suffix, @decorator
+      {_LETTER}+(?:(?:[./-]|::){_LETTER}+)*   # words, joined ones too
+      (?:\(\))?                               # a call
     """,
     re.VERBOSE,
 )
@@ -37,7 +40,7 @@ _CANDIDATE: Final = re.compile(
 
 _QUOTED: Final = re.compile(
     r"""
-    "([^"]+)" | (?<!\w)'([^']+)'(?!\w) | `+([^`]+)`+ | \u300c([^\u300d]+)\u300d
+    "([^"]*)" | (?<!\w)'([^']*)'(?!\w) | `+([^`]+)`+ | \u300c([^\u300d]*)\u300d
     """,
     re.VERBOSE,
 )
@@ -90,12 +93,14 @@ def written_words(text: str) -> Iterator[str]:
         yield match[0].rstrip(".,;:!?)") if "://" in match[0] else match[0]
 
 
-def _identifiers(text: str, language: str) -> Iterator[str]:
-    """Yield the identifiers of a normalised text; capitals tell nothing where all is capitals."""
-    shouted = text.isupper() and " " in text
-    for written in written_words(text):
-        if is_identifier(written.lower() if shouted else written, language):
-            yield written
+def _identifiers(text: str, language: str) -> tuple[str, ...]:
+    return tuple(word for word in written_words(text) if is_identifier(word, language))
+
+
+def _comparable(text: str) -> str:
+    """Return a text in normal form; where everything is in capitals, they say nothing."""
+    normalised = normalise(text).text
+    return normalised.lower() if normalised.isupper() and " " in normalised else normalised
 
 
 def content_terms(text: str, language: str = "en") -> tuple[str, ...]:
@@ -103,7 +108,7 @@ def content_terms(text: str, language: str = "en") -> tuple[str, ...]:
 
     Where nothing else is there, the stop words are kept: a text with a word has a term.
     """
-    normalised = normalise(text).text
+    normalised = _comparable(text)
     found = _terms(normalised, language, stop_words(language))
     return found or _terms(normalised, language, frozenset())
 
@@ -127,7 +132,7 @@ def _terms(text: str, language: str, stopped: frozenset[str]) -> tuple[str, ...]
 
 def key_terms(question: str, language: str = "en") -> tuple[str, ...]:
     """Return what an answer must name: the identifiers and the quoted strings of a question."""
-    text = normalise(question).text
+    text = _comparable(question)
     names = [bare_name(written) for written in _identifiers(text, language)]
     distinct = {term.casefold(): term for term in (*names, *quoted_strings(text)) if tokenise(term)}
     return tuple(distinct.values())
@@ -136,7 +141,7 @@ def key_terms(question: str, language: str = "en") -> tuple[str, ...]:
 def quoted_strings(text: str) -> Iterator[str]:
     """Yield what stands between quotation marks or backquotes in a normalised text."""
     for match in _QUOTED.finditer(text):
-        yield next(group for group in match.groups() if group)
+        yield from filter(None, match.groups())
 
 
 def weighed_terms(question: str, language: str = "en") -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -57,19 +57,19 @@ STEMMERS: Final[dict[str, str]] = {
 _ENGLISH: Final = (
     "a about above again all also am an and any are as at be because been being below both but "
     "by can could d did do does doing done each either else etc ever every few for from further "
-    "had happen happened happens has have having he her here hers him his how i if in into is "
-    "it its just ll made make makes making many may me mean means might more most much must my "
-    "neither no nor not of off on once only or other our ours out over own please re s same "
-    "shall she should since so some such t than that the their theirs them then there these "
-    "they this those through thus to too under up upon us use used uses using ve very was we "
-    "were what whatever when where whether which while who whom whose why will with within "
+    "had happen happened happens has have having he her here hers him his how i if in inside "
+    "into is it its just ll made make makes making many may me mean means might more most much "
+    "must my neither no nor not of off on once only or other our ours out over own please re s "
+    "same shall she should since so some such t than that the their theirs them then there "
+    "these they this those through thus to too under up upon us use used uses using ve very was "
+    "we were what whatever when where whether which while who whom whose why will with within "
     "would yes yet you your yours"
 )
 STOP_WORDS: Final[dict[str, frozenset[str]]] = {"en": frozenset(_ENGLISH.split())}
 """Words that say nothing of a subject, question words among them; `d`, `ll`, `re`, `s`, `t` and
 `ve` are what apostrophes leave. In a language without a list, weights alone tell."""
 
-_UNSPACED: Final = (
+UNSPACED: Final = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
 )
@@ -92,9 +92,9 @@ LETTER: Final = rf"[\w{_marks()}]"
 """A character of a word. Vowel signs are marks, so that `\\w` alone would cut Hindi words."""
 
 _WORD: Final = re.compile(rf"{LETTER}+")
-_RUN: Final = re.compile(rf"([{_UNSPACED}]+)")
+_RUN: Final = re.compile(rf"([{UNSPACED}]+)")
 _ONE_LETTER: Final = re.compile(LETTER)
-_ONE_UNSPACED: Final = re.compile(rf"[{_UNSPACED}]")
+_ONE_UNSPACED: Final = re.compile(rf"[{UNSPACED}]")
 _ONE_DENSE: Final = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U000323af]"
 )
@@ -106,18 +106,21 @@ _NUMBER_SUFFIXES: Final = frozenset("%\u2030\u00b0")
 def tokenise(text: str) -> tuple[str, ...]:
     """Return the tokens of a normalised text, in order."""
     tokens: list[str] = []
+    for word in words_of(text):
+        if len(word) > 1 and is_unspaced(word[0]):
+            tokens.extend(word[i : i + 2] for i in range(len(word) - 1))
+        else:
+            tokens.append(word.casefold())
+    return tuple(tokens)
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Yield the words of a normalised text as they are written, and its runs without spaces."""
     for word in _WORD.findall(text):
         if word.isascii():
-            tokens.append(word.lower())
-            continue
-        for at, run in enumerate(_RUN.split(word)):
-            if at % 2 == 0:
-                tokens.extend([run.casefold()] if run else [])
-            elif len(run) == 1:
-                tokens.append(run)
-            else:
-                tokens.extend(run[i : i + 2] for i in range(len(run) - 1))
-    return tuple(tokens)
+            yield word
+        else:
+            yield from filter(None, _RUN.split(word))
 
 
 def is_unspaced(character: str) -> bool:
@@ -153,7 +156,12 @@ def stem(token: str, language: str = "en") -> str:
 
 def keeps_its_form(term: str) -> bool:
     """Say whether a term is a name that is only itself: `CACHES` is not `CACHE`."""
-    return (len(term) > 1 and term.isupper()) or any(c == "_" or c.isdigit() for c in term)
+    return is_in_capitals(term) or any(c == "_" or c.isdigit() for c in term)
+
+
+def is_in_capitals(term: str) -> bool:
+    """Say whether a term is in capitals, which count then: `CACHE_KEY` is not `cache_key`."""
+    return len(term) > 1 and term.isupper()
 
 
 class Words:
@@ -161,12 +169,18 @@ class Words:
 
     def __init__(self, texts: Iterable[str], language: str = "en") -> None:
         self._language = language
-        self._tokens = tuple(tokenise(normalise(text).text) for text in texts)
+        self._texts = tuple(normalise(text).text for text in texts)
+        self._tokens = tuple(map(tokenise, self._texts))
 
     @cached_property
     def tokens(self) -> frozenset[str]:
         """The distinct tokens."""
         return frozenset(token for tokens in self._tokens for token in tokens)
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The distinct words in the case that they are written in."""
+        return frozenset(word for text in self._texts for word in words_of(text))
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -176,11 +190,14 @@ class Words:
     def has(self, term: str) -> bool:
         """Say whether a term occurs: a word in any inflection, a name or a phrase as it is.
 
+        Case counts for a single name in capitals only.
         A term of several tokens (`django.db`, a quoted string) occurs where they follow each
         other; a term without any token occurs nowhere.
         """
         tokens = tokenise(term)
         if len(tokens) == 1:
+            if is_in_capitals(term):
+                return self.written.issuperset(words_of(term))
             if keeps_its_form(term):
                 return tokens[0] in self.tokens
             return stem(tokens[0], self._language) in self.stems

@@ -24,6 +24,7 @@ from controller.evidence.predicates import (
     check_substance,
     is_under_key_term,
 )
+from controller.evidence.sentences import sentences
 from controller.evidence.terms import key_terms, weighed_terms, weight_of
 from controller.evidence.tokens import Words, tokenise
 
@@ -34,28 +35,33 @@ MAXIMUM_WINDOW: Final = 420
 WINDOWS_PER_DOCUMENT: Final = 2
 NEVER_OFFERED: Final = UNQUOTABLE | {BlockKind.HEADING}
 
-# The score, in millionths.
 COVERAGE_WEIGHT: Final = 500_000
-NOVELTY_WEIGHT: Final = 250_000
-OWN_WEIGHT: Final = 0
-RELEVANCE_WEIGHT: Final = 250_000
-LENGTH_PENALTY: Final = 50_000
-LABEL_BONUS: Final = 100_000
-HEADING_BONUS: Final = 200_000
+"""For the share of the question's term weight in the window or its headings, in millionths."""
 
-# Maximal marginal relevance with lambda = 3/4, over the best windows only.
+NOVELTY_WEIGHT: Final = 150_000
+"""For the share that the window has of what its headings leave open."""
+
+OWN_WEIGHT: Final = 100_000
+"""For the share of the question's term weight in the window itself."""
+
+RELEVANCE_WEIGHT: Final = 250_000
+"""For the relevance of the passage."""
+
+LENGTH_PENALTY: Final = 50_000
+"""For the length, of the greatest: of two windows that say the same, the shorter."""
+
+LABEL_BONUS: Final = 100_000
+"""For a field whose label the question asks for."""
+
+HEADING_BONUS: Final = 200_000
+"""On top of that, if the field stands directly under a key term of the question."""
+
 _SCORE_SHARE: Final = 3
 _LIKENESS_SHARE: Final = 1
-_MILLION: Final = 1_000_000
 _SHORT_LIST: Final = 64
+"""Maximal marginal relevance, with lambda 3/4, is computed over so many windows."""
 
-_ABBREVIATIONS: Final = frozenset(
-    "approx cf ca dr e.g eq etc fig i.e inc jr ltd mr mrs ms no nr pp prof resp sec sr st vol vs".split()
-)
-_STOP: Final = re.compile(
-    r"[.!?\u2026]+[\"'\u2019\u201d)\]\u00bb]*(?=\s)|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\uff09]*|\n\s*\n"
-)
-_LAST_WORD: Final = re.compile(r"[^\s(\[\"']*$")
+_MILLION: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,41 +88,6 @@ class Window:
     blocks: tuple[Block, ...]
     score: int
     focused: bool
-
-
-def sentences(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans of a text's sentences, without the white space around them.
-
-    A full stop ends one where white space follows and then no small letter, unless the word
-    before it is an abbreviation or an initial; a blank line and Chinese or Japanese stops always do.
-    """
-    spans = []
-    start = 0
-    for stop in _STOP.finditer(text):
-        end = stop.end() if stop[0].strip() else stop.start()
-        if stop[0].startswith((".", "\u2026")) and _goes_on(text, stop):
-            continue
-        spans.append((start, end))
-        start = stop.end()
-    spans.append((start, len(text)))
-    return tuple(_stripped(text, *span) for span in spans if text[slice(*span)].strip())
-
-
-def _goes_on(text: str, stop: re.Match[str]) -> bool:
-    following = text[stop.end() :].lstrip()[:1]
-    word = _LAST_WORD.search(text, max(0, stop.start() - 16), stop.start())
-    last = word[0] if word else ""
-    initial = len(last) == 1 and last.isupper()
-    ellipsis = stop[0].startswith(("..", "\u2026"))
-    return ellipsis or following.islower() or initial or last.lower() in _ABBREVIATIONS
-
-
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    while text[start].isspace():
-        start += 1
-    while text[end - 1].isspace():
-        end -= 1
-    return start, end
 
 
 def best_windows(
@@ -239,7 +210,6 @@ class _Scorer:
         )
 
     def _bonus(self, block: Block) -> int:
-        """Return what a field gains whose label the question asks for, more under its subject."""
         if block.kind is not BlockKind.FIELD:
             return 0
         label = tokenise(normalise(block.text.partition(":")[0]).text)

@@ -30,7 +30,7 @@ from controller.api.task import (
 from controller.evidence.certificates import conclude
 from controller.evidence.findings import Findings
 from controller.evidence.report import report_digest
-from controller.evidence.score import Score, score
+from controller.evidence.score import Score, distinct_origins, score
 from controller.loop.progress import fingerprint
 from controller.loop.state import RunState
 
@@ -86,6 +86,7 @@ class Assessment:
     score: Score
     predicates: tuple[GoalPredicate, ...]
     basis: str
+    language: str
 
     @property
     def goal_holds(self) -> bool:
@@ -95,7 +96,7 @@ class Assessment:
     @property
     def report_digest(self) -> str:
         """The digest of what a report would say now; no times and no usage are in it."""
-        return report_digest(self.findings)
+        return report_digest(self.findings, self.language)
 
     @property
     def fingerprint(self) -> str:
@@ -119,16 +120,17 @@ def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
         searches=records.searches,
         evidence=records.evidence,
         facts=records.facts,
-        answers={v.question.id: v.answer for v in views if v.answer},
+        answers={v.question.id: a for v in views if (a := _shown_answer(v, records))},
         statements=state.statements,
     )
-    quality = score(findings, spec.goal.target_origins)
+    quality = score(findings, spec.goal.target_origins, spec.language)
     return Assessment(
         questions=views,
         findings=findings,
         score=quality,
         predicates=_predicates(spec, views, findings, quality),
         basis=_basis(findings, views),
+        language=spec.language,
     )
 
 
@@ -191,6 +193,18 @@ def _standing_answer(
     return again if same else None
 
 
+def _shown_answer(view: QuestionView, records: Findings) -> Answer | None:
+    """Return a question's answer; one that ran out of steps is closed without a step."""
+    if view.answer is not None or not view.step_limit_reached:
+        return view.answer
+    return Answer(
+        question_id=view.question.id,
+        state=QuestionState.UNRESOLVED,
+        reason=AnswerReason.STEP_LIMIT,
+        origins=distinct_origins(records.verified(view.question.id), records.evidence),
+    )
+
+
 def concluded(spec: ResearchTaskSpec, findings: Findings, question: Question) -> Answer:
     """Return the answer that the records give to a question now."""
     return conclude(
@@ -198,6 +212,7 @@ def concluded(spec: ResearchTaskSpec, findings: Findings, question: Question) ->
         question,
         min_origins=spec.goal.min_origins,
         source_names=tuple(r.name for r in spec.source_refs),
+        language=spec.language,
     )
 
 

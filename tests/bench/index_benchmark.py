@@ -1,4 +1,4 @@
-"""Measures the index over Django's documentation: `python tests/bench/index_benchmark.py`.
+"""Measures the index over Django's documentation: `python -m tests.bench.index_benchmark`.
 
 Prints JSON: seconds to build, documents, passages, size, peak memory, and milliseconds of a query
 (search and the weights of about eight terms) over 200 questions about settings.
@@ -14,22 +14,23 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from controller.api.meta import ObjectMeta
 from controller.api.source import Corpus, ResearchSource, ResearchSourceSpec, SourceType
 from controller.evidence.terms import content_terms, weighed_terms
 from controller.sources.corpus import ConfigMaps, IndexedCorpus, make_source
+from controller.sources.index import CorpusIndex
 from demo.corpus import django_docs
 
 QUESTIONS = 200
 
 
-async def no_config_maps(_namespace: str, names: object) -> ConfigMaps:
+async def no_config_maps(_namespace: str, names: Sequence[str]) -> ConfigMaps:
     """Find none: the benchmark reads a directory."""
-    return ConfigMaps({}, tuple(str(name) for name in names))  # type: ignore[attr-defined]
+    return ConfigMaps({}, tuple(names))
 
 
 def source_over(directory: Path, cache_directory: Path) -> IndexedCorpus:
@@ -57,6 +58,13 @@ def questions(directory: Path) -> list[str]:
     return [form.format(name) for form in forms for name in names][:QUESTIONS]
 
 
+def size_of(cache_directory: Path, digest: str) -> tuple[int, int]:
+    """Return the bytes and the passages of the only index in a cache."""
+    (path,) = cache_directory.glob("*.sqlite")
+    with closing(CorpusIndex(path, digest)) as index:
+        return path.stat().st_size, index.passages
+
+
 async def measure() -> dict[str, float]:
     """Build the index in an empty cache, then ask."""
     directory = django_docs()
@@ -76,12 +84,13 @@ async def measure() -> dict[str, float]:
             outcome = await source.search(query, limit=10, terms=terms)
             took.append(1000 * (time.perf_counter() - started))
             total += outcome.total
-        size = sum(path.stat().st_size for path in Path(cache).glob("*.sqlite"))
+        size, passages = size_of(Path(cache), observation.digest)
     took.sort()
     return {
         "buildSeconds": round(built, 2),
         "observeAgainMilliseconds": round(1000 * observed_again, 1),
         "documents": observation.documents,
+        "passages": passages,
         "indexMebibytes": round(size / 2**20, 1),
         "peakMebibytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10, 1),
         "queries": len(took),

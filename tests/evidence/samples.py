@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 
 from controller.api.base import digest_of_text
 from controller.api.reasons import TerminalReason
@@ -225,6 +226,7 @@ SAVEPOINT_QUESTION = Question(id="savepoint", text="What is a savepoint in a tra
 ABSENT_QUESTION = Question(id="retry-limit", text="What is the default of ATOMIC_RETRY_LIMIT?")
 
 
+@cache
 def django_findings() -> Findings:
     """Return an answered question with two quotes, one with a quote and code, one not found."""
     evidence = (SETTINGS_EVIDENCE, TRANSACTIONS_EVIDENCE)
@@ -272,12 +274,14 @@ def setting_quote(number: int, origin: int) -> str:
     return f"In release {origin + 1} the default of SETTING_{number} is {number + 10} requests."
 
 
+@cache
 def setting_evidence(number: int, origin: int) -> Evidence:
     """Return the document of one origin on one setting."""
     quote = (BlockKind.PARAGRAPH, ("Settings", f"SETTING_{number}"), setting_quote(number, origin))
     return evidence_of(f"file:{origin}/{number}.txt", "Notes", [quote], origin=f"origin-{origin}")
 
 
+@cache
 def setting_fact(number: int, origin: int) -> Fact:
     """Return the verified fact of one origin on one setting."""
     evidence = setting_evidence(number, origin)
@@ -338,4 +342,24 @@ def run_summary(
         ),
         question_steps={question.id: 2 for question in findings.questions},
         hand_off=HandOff(queue="research-desk", message="Please look at what is missing."),
+    )
+
+
+@cache
+def huge_findings() -> Findings:
+    """Return findings whose whole report does not fit its place: 250 long quotes in Chinese."""
+    question = setting_question(0)
+    sentences = [f"The default of SETTING_0 in case {n} is {'好' * 550}." for n in range(250)]
+    evidence = evidence_of(
+        "file:huge.txt", "Huge", [(BlockKind.PARAGRAPH, ("Settings",), s) for s in sentences]
+    )
+    searches = (*searches_for(question), *searches_for(ABSENT_QUESTION))
+    facts = tuple(quote_fact(question, evidence, s, searches) for s in sentences)
+    return concluded(
+        Findings(
+            questions=(question, ABSENT_QUESTION),
+            searches=searches,
+            evidence=(evidence,),
+            facts=facts,
+        )
     )

@@ -140,6 +140,18 @@ UNPROVEN: dict[str, tuple[AnswerReason | None, Callable[[], Answer]]] = {
         AnswerReason.HITS_UNREAD,
         lambda: concluded(DROPPED, question=PLAIN, evidence=PARTLY),
     ),
+    "a hit that did not fit and was recorded without its beginning": (
+        AnswerReason.HITS_UNREAD,
+        lambda: concluded(
+            DROPPED,
+            question=PLAIN,
+            evidence=[
+                TRANSACTIONS_EVIDENCE.model_copy(
+                    update={"blocks": TRANSACTIONS_EVIDENCE.blocks[1:]}
+                )
+            ],
+        ),
+    ),
     "hits that did not fit, of a document that was never recorded": (
         AnswerReason.HITS_UNREAD,
         lambda: concluded(DROPPED, question=PLAIN),

@@ -143,7 +143,7 @@ def test_each_guard_applies_alone(name: str) -> None:
 )
 def test_of_two_guards_that_apply_the_earlier_wins(first: str, second: str) -> None:
     # The later one's change is made first, so that it cannot undo the earlier one's.
-    both = reduce(lambda s, name: _combined(s, name), (second, first), situation())
+    both = reduce(_combined, (second, first), situation())
     assert reason_of(decide(both)) == EXPECTED[first]
 
 

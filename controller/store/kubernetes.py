@@ -9,22 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from kubernetes.aio.client import (
-    ApiClient,
-    CoreV1Api,
-    CoreV1Event,
-    CustomObjectsApi,
-    V1ConfigMap,
-    V1EventSource,
-    V1ObjectMeta,
-    V1ObjectReference,
-    V1OwnerReference,
-)
+from kubernetes.aio.client import ApiClient
 from pydantic import ValidationError
 
-from controller.api.base import API_VERSION, GROUP, VERSION, ApiModel
+from controller.api.base import API_VERSION, ApiModel, format_time
 from controller.api.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -40,9 +30,9 @@ from controller.api.step import ResearchStep, step_name
 from controller.api.task import ResearchTask, ResearchTaskStatus
 from controller.ports import Clock, Event, StoredReport, TaskKey
 from controller.store import names
-from controller.store.kubernetes_answers import answer_to
 from controller.store.kubernetes_client import REQUEST_TIMEOUT_SECONDS
-from controller.store.kubernetes_lists import all_items, json_object
+from controller.store.kubernetes_lists import all_items
+from controller.store.kubernetes_requests import CORE, RESEARCH, STRICT, Item, Requests, Resource
 from controller.store.merge_patch import merge_patch
 from controller.store.validation import faults
 
@@ -51,8 +41,9 @@ _LOGGER: Final = logging.getLogger(__name__)
 _STEP_CHUNK: Final = 50
 """How many steps are listed at once: a step may have 100 KiB, an answer should stay small."""
 
-_STRICT: Final = "Strict"
-"""A field that the cluster's CRD does not know is refused, where it would be dropped unseen."""
+_STEPS: Final = Resource(RESEARCH, names.STEPS)
+_CONFIG_MAPS: Final = Resource(CORE, "configmaps")
+_EVENTS: Final = Resource(CORE, "events")
 
 Stored = TypeVar("Stored", bound=ApiModel)
 
@@ -67,11 +58,8 @@ class KubernetesStore:
         *,
         timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
     ) -> None:
-        self._client = client
-        self._objects = CustomObjectsApi(client)
-        self._core = CoreV1Api(client)
+        self._requests = Requests(client, timeout_seconds=timeout_seconds)
         self._clock = clock
-        self._timeout = timeout_seconds
 
     async def get_task(self, key: TaskKey) -> ResearchTask:
         """Return the newest version of a task; see `TaskStore`."""
@@ -127,24 +115,17 @@ class KubernetesStore:
 
     async def create_step(self, step: ResearchStep) -> None:
         """Store a step, complete as it is; see `TaskStore`."""
-        answer = await answer_to(
+        await self._requests.create(
             f"create the ResearchStep {step.metadata.name}",
-            self._objects.create_namespaced_custom_object(
-                GROUP,
-                VERSION,
-                step.metadata.namespace,
-                names.STEPS,
-                {
-                    "apiVersion": API_VERSION,
-                    "kind": "ResearchStep",
-                    "metadata": _creatable(step.metadata),
-                    "spec": step.spec.to_json(),
-                },
-                field_validation=_STRICT,
-                _request_timeout=self._timeout,
-            ),
+            _STEPS.path(step.metadata.namespace),
+            {
+                "apiVersion": API_VERSION,
+                "kind": "ResearchStep",
+                "metadata": _creatable(step.metadata),
+                "spec": step.spec.to_json(),
+            },
+            STRICT,
         )
-        json_object(answer)  # nothing else proves that the step is stored
 
     async def get_report(self, task: ResearchTask) -> StoredReport | None:
         """Return the report of this very task, None where there is none; see `TaskStore`."""
@@ -152,24 +133,21 @@ class KubernetesStore:
             stored = await self._get_config_map(task.metadata.namespace, names.report_name(task))
         except NotFoundError:
             return None
-        metadata = self._metadata(stored)
+        metadata = _metadata(stored)
         names.require_own_report(task, metadata)
         return StoredReport(
             operation_id=metadata.annotations.get(names.OPERATION_ANNOTATION, ""),
             digest=metadata.annotations.get(names.DIGEST_ANNOTATION, ""),
-            files=stored.data or {},
+            files=stored.get("data") or {},
         )
 
     async def put_report(self, task: ResearchTask, report: StoredReport) -> None:
         """Create the task's report, or replace its own older one; see `TaskStore`."""
         try:
-            await answer_to(
+            await self._requests.create(
                 f"create the ConfigMap {names.report_name(task)}",
-                self._core.create_namespaced_config_map(
-                    task.metadata.namespace,
-                    _config_map(task, report),
-                    _request_timeout=self._timeout,
-                ),
+                _CONFIG_MAPS.path(task.metadata.namespace),
+                _config_map(task, report),
             )
         except AlreadyExistsError:
             await self._replace_report(task, report)
@@ -179,13 +157,10 @@ class KubernetesStore:
     async def record_event(self, task: ResearchTask, event: Event) -> None:
         """Post an event, once a generation; a failure is logged, never raised."""
         try:
-            await answer_to(
+            await self._requests.create(
                 f"create the event {event.reason} of the ResearchTask {task.metadata.name}",
-                self._core.create_namespaced_event(
-                    task.metadata.namespace,
-                    self._core_event(task, event),
-                    _request_timeout=self._timeout,
-                ),
+                _EVENTS.path(task.metadata.namespace),
+                self._core_event(task, event),
             )
         except AlreadyExistsError:
             pass  # told already
@@ -207,116 +182,83 @@ class KubernetesStore:
                 stored = await self._get_config_map(namespace, name)
             except NotFoundError:
                 continue
-            found[name] = dict(stored.data or {})
+            found[name] = dict(stored.get("data") or {})
         return found, tuple(name for name in wanted if name not in found)
 
-    async def _get(self, plural: str, namespace: str, name: str) -> dict[str, Any]:
-        answer = await answer_to(
-            f"get {plural} {namespace}/{name}",
-            self._objects.get_namespaced_custom_object(
-                GROUP, VERSION, namespace, plural, name, _request_timeout=self._timeout
-            ),
+    async def _get(self, plural: str, namespace: str, name: str) -> Item:
+        return await self._requests.get(
+            f"get {plural} {namespace}/{name}", Resource(RESEARCH, plural).path(namespace, name)
         )
-        return json_object(answer)
 
-    async def _patch_status(
-        self, plural: str, metadata: ObjectMeta, status: ApiModel
-    ) -> dict[str, Any]:
+    async def _patch_status(self, plural: str, metadata: ObjectMeta, status: ApiModel) -> Item:
         """Send a merge patch whose `resourceVersion` makes it a compare-and-swap."""
         if not metadata.resource_version:  # the server would take it for "whatever is there"
             raise ConflictError(f"the version of {metadata.name} is not known: read it first")
-        answer = await answer_to(
+        return await self._requests.merge_patch(
             f"write the status of {plural} {metadata.namespace}/{metadata.name}",
-            self._objects.patch_namespaced_custom_object_status(
-                GROUP,
-                VERSION,
-                metadata.namespace,
-                plural,
-                metadata.name,
-                {
-                    "metadata": {"resourceVersion": metadata.resource_version},
-                    "status": merge_patch(status),
-                },
-                field_validation=_STRICT,
-                _content_type="application/merge-patch+json",
-                _request_timeout=self._timeout,
-            ),
-        )
-        return json_object(answer)
-
-    async def _list_steps(self, task: ResearchTask) -> tuple[dict[str, Any], ...]:
-        async def chunk(continued: str | None) -> object:
-            return await self._objects.list_namespaced_custom_object(
-                GROUP,
-                VERSION,
-                task.metadata.namespace,
-                names.STEPS,
-                field_selector=f"spec.taskUID={task.metadata.uid}",
-                limit=_STEP_CHUNK,
-                _continue=continued,
-                _request_timeout=self._timeout,
-            )
-
-        return await all_items(f"list the steps of {task.metadata.name}", chunk)
-
-    async def _get_config_map(self, namespace: str, name: str) -> V1ConfigMap:
-        return await answer_to(
-            f"get the ConfigMap {namespace}/{name}",
-            self._core.read_namespaced_config_map(name, namespace, _request_timeout=self._timeout),
+            Resource(RESEARCH, plural).path(metadata.namespace, metadata.name, "status"),
+            {
+                "metadata": {"resourceVersion": metadata.resource_version},
+                "status": merge_patch(status),
+            },
+            STRICT,
         )
 
-    def _metadata(self, stored: V1ConfigMap) -> ObjectMeta:
-        """Read the metadata of a ConfigMap into our own type."""
-        as_json = self._client.sanitize_for_serialization(  # type: ignore[no-untyped-call]
-            stored.metadata
+    async def _list_steps(self, task: ResearchTask) -> tuple[Item, ...]:
+        return await all_items(
+            self._requests,
+            f"list the steps of {task.metadata.name}",
+            _STEPS.path(task.metadata.namespace),
+            {"fieldSelector": f"spec.taskUID={task.metadata.uid}", "limit": str(_STEP_CHUNK)},
         )
-        return ObjectMeta.model_validate(as_json)
+
+    async def _get_config_map(self, namespace: str, name: str) -> Item:
+        return await self._requests.get(
+            f"get the ConfigMap {namespace}/{name}", _CONFIG_MAPS.path(namespace, name)
+        )
 
     async def _replace_report(self, task: ResearchTask, report: StoredReport) -> None:
         """Replace the report that is there, if it is the task's and stays as it was seen."""
         namespace, name = task.metadata.namespace, names.report_name(task)
         try:
-            seen = self._metadata(await self._get_config_map(namespace, name))
+            seen = _metadata(await self._get_config_map(namespace, name))
             names.require_own_report(task, seen)
-            await answer_to(
+            await self._requests.replace(
                 f"replace the ConfigMap {namespace}/{name}",
-                self._core.replace_namespaced_config_map(
-                    name,
-                    namespace,
-                    _config_map(task, report, seen.resource_version),
-                    _request_timeout=self._timeout,
-                ),
+                _CONFIG_MAPS.path(namespace, name),
+                _config_map(task, report, seen.resource_version),
             )
         except NotFoundError as error:
             raise ConflictError(f"the report was deleted in between: {error}") from error
 
-    def _core_event(self, task: ResearchTask, event: Event) -> CoreV1Event:
-        now = self._clock.now()
-        return CoreV1Event(
-            metadata=V1ObjectMeta(
-                name=names.event_name(task, event), namespace=task.metadata.namespace
-            ),
-            involved_object=V1ObjectReference(
-                api_version=API_VERSION,
-                kind="ResearchTask",
-                name=task.metadata.name,
-                namespace=task.metadata.namespace,
-                uid=task.metadata.uid,
-                resource_version=task.metadata.resource_version,
-            ),
-            type=event.type.value,
-            reason=event.reason,
-            message=names.event_message(event),
-            source=V1EventSource(component=names.COMPONENT),
-            reporting_component=names.COMPONENT,
-            reporting_instance="",
-            first_timestamp=now,
-            last_timestamp=now,
-            count=1,
-        )
+    def _core_event(self, task: ResearchTask, event: Event) -> Item:
+        now = format_time(self._clock.now())[: -len(".000Z")] + "Z"  # a core event has no fraction
+        return {
+            "metadata": {
+                "name": names.event_name(task, event),
+                "namespace": task.metadata.namespace,
+            },
+            "involvedObject": {
+                "apiVersion": API_VERSION,
+                "kind": "ResearchTask",
+                "name": task.metadata.name,
+                "namespace": task.metadata.namespace,
+                "uid": task.metadata.uid,
+                "resourceVersion": task.metadata.resource_version,
+            },
+            "type": event.type.value,
+            "reason": event.reason,
+            "message": names.event_message(event),
+            "source": {"component": names.COMPONENT},
+            "reportingComponent": names.COMPONENT,
+            "reportingInstance": "",
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
 
 
-def _read(model: type[Stored], item: dict[str, Any]) -> Stored:
+def _read(model: type[Stored], item: Item) -> Stored:
     """Read a stored object. The CRD makes it fit the model, unless the two differ in version."""
     try:
         return model.model_validate(item)
@@ -327,7 +269,7 @@ def _read(model: type[Stored], item: dict[str, Any]) -> Stored:
         ) from error
 
 
-def _read_step(item: dict[str, Any]) -> ResearchStep:
+def _read_step(item: Item) -> ResearchStep:
     try:
         return ResearchStep.model_validate(item)
     except ValidationError as error:
@@ -336,12 +278,12 @@ def _read_step(item: dict[str, Any]) -> ResearchStep:
         ) from error
 
 
-def _title(item: dict[str, Any]) -> str:
+def _title(item: Item) -> str:
     metadata = item["metadata"]
     return f"{item['kind']} {metadata['namespace']}/{metadata['name']}"
 
 
-def _creatable(metadata: ObjectMeta) -> dict[str, Any]:
+def _creatable(metadata: ObjectMeta) -> Item:
     """Return the part of an object's metadata that its creator decides."""
     return metadata.model_dump(
         mode="json",
@@ -353,28 +295,22 @@ def _creatable(metadata: ObjectMeta) -> dict[str, Any]:
 
 def _config_map(
     task: ResearchTask, report: StoredReport, resource_version: str | None = None
-) -> V1ConfigMap:
-    owner = names.owner_reference(task)
-    return V1ConfigMap(
-        metadata=V1ObjectMeta(
-            name=names.report_name(task),
-            namespace=task.metadata.namespace,
-            resource_version=resource_version,
-            labels=names.report_labels(task),
-            annotations={
-                names.OPERATION_ANNOTATION: report.operation_id,
-                names.DIGEST_ANNOTATION: report.digest,
-            },
-            owner_references=[
-                V1OwnerReference(
-                    api_version=owner.api_version,
-                    kind=owner.kind,
-                    name=owner.name,
-                    uid=owner.uid,
-                    controller=owner.controller,
-                    block_owner_deletion=owner.block_owner_deletion,
-                )
-            ],
-        ),
-        data=dict(report.files),
-    )
+) -> Item:
+    metadata: Item = {
+        "name": names.report_name(task),
+        "namespace": task.metadata.namespace,
+        "labels": names.report_labels(task),
+        "annotations": {
+            names.OPERATION_ANNOTATION: report.operation_id,
+            names.DIGEST_ANNOTATION: report.digest,
+        },
+        "ownerReferences": [names.owner_reference(task).to_json()],
+    }
+    if resource_version is not None:
+        metadata["resourceVersion"] = resource_version
+    return {"metadata": metadata, "data": dict(report.files)}
+
+
+def _metadata(stored: Item) -> ObjectMeta:
+    """Read the metadata of a ConfigMap into our own type."""
+    return ObjectMeta.model_validate(stored["metadata"])

@@ -7,23 +7,16 @@ from __future__ import annotations
 
 import asyncio
 
-from kubernetes.aio.client import (
-    ApiClient,
-    AuthorizationV1Api,
-    CustomObjectsApi,
-    V1ResourceAttributes,
-    V1SelfSubjectAccessReview,
-    V1SelfSubjectAccessReviewSpec,
-)
+from kubernetes.aio.client import ApiClient
 
 from controller.api.base import GROUP, VERSION
 from controller.api.errors import NotFoundError
-from controller.store.kubernetes_answers import answer_to
-from controller.store.kubernetes_client import REQUEST_TIMEOUT_SECONDS
+from controller.store.kubernetes_requests import RESEARCH, Requests
 from controller.store.names import MODELS, SOURCES, STEPS, TASKS
 from controller.store.rights import RIGHTS, Right
 
 _KINDS = (TASKS, STEPS, MODELS, SOURCES)
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 async def check_access(client: ApiClient, namespace: str | None = None) -> tuple[str, ...]:
@@ -37,9 +30,10 @@ async def check_access(client: ApiClient, namespace: str | None = None) -> tuple
         UnavailableError: the API server does not answer.
         RefusedError: the account may not even ask.
     """
-    missing_kinds = await _missing_kinds(client)
+    requests = Requests(client)
+    missing_kinds = await _missing_kinds(requests)
     asked = [(right, verb) for right in RIGHTS for verb in right.verbs]
-    allowed = await asyncio.gather(*(_may(client, r, verb, namespace) for r, verb in asked))
+    allowed = await asyncio.gather(*(_may(requests, r, verb, namespace) for r, verb in asked))
     return (
         *(
             f"the CustomResourceDefinition {kind}.{GROUP} is not installed: "
@@ -54,40 +48,30 @@ async def check_access(client: ApiClient, namespace: str | None = None) -> tuple
     )
 
 
-async def _missing_kinds(client: ApiClient) -> list[str]:
+async def _missing_kinds(requests: Requests) -> list[str]:
     try:
-        answer = await answer_to(
-            f"list the resources of {GROUP}/{VERSION}",
-            CustomObjectsApi(client).get_api_resources(
-                GROUP, VERSION, _request_timeout=REQUEST_TIMEOUT_SECONDS
-            ),
-        )
+        answer = await requests.get(f"list the resources of {GROUP}/{VERSION}", RESEARCH)
     except NotFoundError:
         return list(_KINDS)  # the group has no kind at all
-    served = {resource.name for resource in answer.resources}
+    served = {resource["name"] for resource in answer["resources"]}
     return [kind for kind in _KINDS if kind not in served]
 
 
-async def _may(client: ApiClient, right: Right, verb: str, namespace: str | None) -> bool:
+async def _may(requests: Requests, right: Right, verb: str, namespace: str | None) -> bool:
     resource, _, subresource = right.resource.partition("/")
-    review = V1SelfSubjectAccessReview(
-        spec=V1SelfSubjectAccessReviewSpec(
-            resource_attributes=V1ResourceAttributes(
-                group=right.group,
-                resource=resource,
-                subresource=subresource,
-                verb=verb,
-                namespace=namespace,
-            )
-        )
-    )
-    answer = await answer_to(
+    asked = {
+        "group": right.group,
+        "resource": resource,
+        "subresource": subresource,
+        "verb": verb,
+        "namespace": namespace or "",
+    }
+    answer = await requests.create(
         f"ask whether this account may {verb} {right.resource}",
-        AuthorizationV1Api(client).create_self_subject_access_review(
-            review, _request_timeout=REQUEST_TIMEOUT_SECONDS
-        ),
+        _REVIEWS,
+        {"spec": {"resourceAttributes": asked}},
     )
-    return bool(answer.status and answer.status.allowed)
+    return bool(answer.get("status", {}).get("allowed"))
 
 
 def _missing_right(right: Right, verb: str, namespace: str | None) -> str:

@@ -63,7 +63,7 @@ class _Status(NamedTuple):
 
 
 def _refusal(request: str, exception: ApiException) -> StoreError:
-    """Return the error for a refusal (docs/kubernetes.md has the table)."""
+    """Return the error for a refusal: the first line that fits its status and reason."""
     status = _status(exception.body)
     text = f"{request}: {status.message or exception.reason} ({exception.status})"
     match exception.status, status.reason:

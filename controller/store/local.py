@@ -27,7 +27,7 @@ from controller.api.errors import (
     StoreError,
 )
 from controller.api.meta import ObjectMeta
-from controller.api.model import ResearchModel
+from controller.api.model import ResearchModel, ResearchModelStatus
 from controller.api.source import ResearchSource, ResearchSourceStatus
 from controller.api.step import ResearchStep, step_name
 from controller.api.task import ResearchTask, ResearchTaskStatus
@@ -167,6 +167,18 @@ class LocalStore:
         """Replace the status of exactly this version of a source; see `TaskStore`."""
         with self._database.writing():
             return self._objects.write_status(source, status)
+
+    async def write_model_status(
+        self, model: ResearchModel, status: ResearchModelStatus
+    ) -> ResearchModel:
+        """Replace the status of exactly this version of a model, as for a source.
+
+        Raises:
+            ConflictError: the stored version is another one.
+            NotFoundError: the model is gone.
+        """
+        with self._database.writing():
+            return self._objects.write_status(model, status)
 
     async def list_steps(self, task: ResearchTask, first: int) -> tuple[ResearchStep, ...]:
         """Return the stored steps of a task from index `first` on; see `TaskStore`.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ _FORMAT_VERSION: Final = 1
 
 _BUSY_SECONDS: Final = 10.0
 """How long a write waits for another process's; theirs take milliseconds."""
+
+_RETRY_SECONDS: Final = 0.01
 
 _SCHEMA: Final = (
     """
@@ -203,7 +206,7 @@ class Database:
         """Check whose file it is, make the tables of a new one, and set how it is written."""
         with _errors_of(self._path):
             self._check_owner()
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._use_write_ahead_log()
             self._connection.execute("PRAGMA synchronous = FULL")
         with self.writing():
             # Read again under the lock: another process may have just made the tables.
@@ -214,15 +217,35 @@ class Database:
             if self._pragma("quick_check") != "ok":
                 raise _damaged(self._path)
 
+    def _use_write_ahead_log(self) -> None:
+        """Switch a new file over; this is the one lock that SQLite itself does not wait for."""
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(_RETRY_SECONDS)
+            else:
+                return
+
     def _check_owner(self) -> None:
-        application = self._pragma("application_id")
-        tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        # One read of all three: another process may be making the tables at this moment.
+        self._connection.execute("BEGIN")
+        try:
+            application = self._pragma("application_id")
+            version = self._pragma("user_version")
+            tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
         if application != _APPLICATION_ID and (application != 0 or tables != 0):
             raise UserError(
                 f"{self._path} is a database of another program: a file of Fixpoint holds "
                 "nothing else; name another file"
             )
-        if application == _APPLICATION_ID and self._pragma("user_version") != _FORMAT_VERSION:
+        if application == _APPLICATION_ID and version != _FORMAT_VERSION:
             raise UserError(
                 f"{self._path} was written by another version of Fixpoint: this one reads format "
                 f"{_FORMAT_VERSION}; use that version, or name another file"

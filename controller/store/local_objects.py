@@ -43,7 +43,7 @@ Insertable = TypeVar(
     ConfigMap,
     StoredEvent,
 )
-WithStatus = TypeVar("WithStatus", ResearchTask, ResearchSource)
+WithStatus = TypeVar("WithStatus", ResearchTask, ResearchModel, ResearchSource)
 
 
 class Objects:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from controller.api.base import ApiModel, digest_of
 from controller.api.errors import ConflictError, NotFoundError, RefusedError
 from controller.api.meta import ConditionStatus
+from controller.api.model import ResearchModelStatus
 from controller.api.reasons import ConditionType, TerminalReason
 from controller.api.source import ResearchSourceStatus
 from controller.api.task import REQUESTED_AT, ResearchTask, ResearchTaskStatus, Usage
@@ -351,6 +352,26 @@ async def test_the_status_of_a_source_is_written_to_the_version_that_was_seen(
     assert (written.status, after.status) == (ready, broken)
     assert after.spec == seen.spec
     assert await home.store.get_source(home.namespace, new_name) == after
+
+
+async def test_the_status_of_a_model_is_written_to_the_version_that_was_seen(
+    home: Home, new_name: str
+) -> None:
+    home.apply(model_manifest(new_name, home.namespace))
+    seen = await home.store.get_model(home.namespace, new_name)
+    not_ready = ResearchModelStatus(
+        observed_generation=1,
+        conditions=(condition("Ready", ConditionStatus.FALSE, "BackendNotSupported"),),
+    )
+
+    written = await home.store.write_model_status(seen, not_ready)
+    with pytest.raises(ConflictError):
+        await home.store.write_model_status(seen, ResearchModelStatus())
+    after = await home.store.write_model_status(written, ResearchModelStatus())
+
+    assert written.status == not_ready
+    assert after.status == ResearchModelStatus()
+    assert await home.store.get_model(home.namespace, new_name) == after
 
 
 REFUSED_CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {

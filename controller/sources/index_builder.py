@@ -7,6 +7,7 @@ headings above it, and the anchors that name them) and its body (what can be quo
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import logging
 import sqlite3
@@ -32,6 +33,24 @@ _PROGRESS_SECONDS: Final = 2.0
 _NOT_SEARCHED: Final = frozenset({BlockKind.NAVIGATION, BlockKind.CONSENT, BlockKind.HIDDEN})
 _LEADS: Final = frozenset({BlockKind.HEADING, BlockKind.TERM, BlockKind.FIELD})
 _ONLY_CONTEXT: Final = frozenset({BlockKind.HEADING, BlockKind.TERM})
+
+_TUNING: Final = (  # fewer, larger segments to merge
+    "INSERT INTO words (words, rank) VALUES ('hashsize', 16777216)",
+    "INSERT INTO exact (exact, rank) VALUES ('hashsize', 16777216)",
+)
+_INSERTS: Final = (
+    "INSERT INTO words (rowid, context, body) VALUES (?, ?, ?)",
+    "INSERT INTO exact (rowid, context, body) VALUES (?, ?, ?)",
+)
+_INSERT_UNSPACED: Final = "INSERT INTO unspaced (rowid, context, body) VALUES (?, ?, ?)"
+_OPTIMISING: Final = (
+    "INSERT INTO words (words) VALUES ('optimize')",
+    "INSERT INTO exact (exact) VALUES ('optimize')",
+    "INSERT INTO unspaced (unspaced) VALUES ('optimize')",
+)
+
+# What a defect of a reader raises: it costs the file, not the corpus.
+_READER_DEFECTS: Final = (ValueError, LookupError, RecursionError)
 
 _log: Final = logging.getLogger(__name__)
 
@@ -67,6 +86,10 @@ def build(
             writer.add(file)
         except UnreadableDocumentError as error:
             left_out.append(LeftOut(file.path, error.rule, error.mend, error.bars_absence))
+        except _READER_DEFECTS:
+            _log.exception("corpus %s: a reader failed on %s", name, file.locator)
+            rule = "its reader failed"
+            left_out.append(LeftOut(file.path, rule, "report it, with the log", bars_absence=True))
     for item in left_out:
         _log.warning("corpus %s: %s", name, item)
     writer.finish(left_out)
@@ -80,17 +103,17 @@ class _Writer:
         self.documents = 0
         self.passages = 0
         self._connection = connection
-        for table in ("words", "exact"):  # fewer, larger segments to merge
-            connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('hashsize', 16777216)")
+        for statement in _TUNING:
+            connection.execute(statement)
 
     def add(self, file: CorpusFile) -> None:
         """Read a document and write it with its passages."""
         try:
             data = file.load()
         except OSError as error:
-            raise CorpusChangedError(file.path) from error
+            raise CorpusChangedError(file.locator) from error
         if hashlib.sha256(data).hexdigest() != file.sha256:
-            raise CorpusChangedError(file.path)
+            raise CorpusChangedError(file.locator)
         reading = read_file(data, file.path)
         record = _record(file, data, reading)
         self.documents += 1
@@ -99,7 +122,7 @@ class _Writer:
             (self.documents, record["id"], json.dumps(record), _packed(reading.text.text.encode())),
         )
         passages = [_Passage(blocks, reading.text) for blocks in passages_of(reading.text.blocks)]
-        for passage, following in zip(passages, [*passages[1:], None], strict=True):
+        for passage, following in itertools.zip_longest(passages, passages[1:]):
             self._add_passage(passage, following)
 
     def _add_passage(self, passage: _Passage, following: _Passage | None) -> None:
@@ -108,35 +131,31 @@ class _Writer:
         self._connection.execute(
             "INSERT INTO passages VALUES (?, ?, ?)", (self.passages, self.documents, blocks)
         )
-        row = (self.passages, passage.context, passage.body)
-        if not passage.body:
-            if following is not None and following.is_below(passage):
-                return  # a heading is found by what stands below it
-            row = (self.passages, passage.context, passage.lead)
-        for table in ("words", "exact"):
-            self._connection.execute(f"INSERT INTO {table} (rowid, context, body) VALUES (?, ?, ?)", row)
+        if not passage.is_searched:
+            return
+        if not passage.body and following is not None and following.is_below(passage):
+            return  # a heading is found by what stands below it
+        row = (self.passages, passage.context, passage.body or passage.lead)
+        for statement in _INSERTS:
+            self._connection.execute(statement, row)
         if UNSPACED.search(passage.context) or UNSPACED.search(passage.body):
             # line feeds at the end make trigrams of the last characters
             padded = (self.passages, f"{passage.context}\n\n", f"{passage.body}\n\n")
-            self._connection.execute(
-                "INSERT INTO unspaced (rowid, context, body) VALUES (?, ?, ?)", padded
-            )
+            self._connection.execute(_INSERT_UNSPACED, padded)
 
     def finish(self, left_out: list[LeftOut]) -> None:
         """Write what is known of the whole corpus."""
         facts = {
             "documents": self.documents,
             "passages": self.passages,
-            "leftOut": [
-                [item.path, item.rule, item.mend, item.bars_absence] for item in left_out
-            ],
+            "leftOut": [[item.path, item.rule, item.mend, item.bars_absence] for item in left_out],
         }
         self._connection.executemany(
             "INSERT INTO facts VALUES (?, ?)",
             [(name, json.dumps(value)) for name, value in facts.items()],
         )
-        for table in ("words", "exact", "unspaced"):
-            self._connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        for statement in _OPTIMISING:
+            self._connection.execute(statement)
 
 
 class _Passage:

@@ -11,8 +11,9 @@ import fcntl
 import hashlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,7 @@ KEPT_INDEXES: Final = 32
 """How many indexes a cache directory keeps; the least recently used go first."""
 
 _APPLICATION_ID: Final = 0x46495854
+_HEADER: Final = ("application_id", "user_version")
 _SEAL_BYTES: Final = 32
 
 _TOKENIZER: Final = "unicode61 remove_diacritics 2 tokenchars '_'"
@@ -75,21 +77,22 @@ def connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
     )
-    found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEADER]
-    if found != [_APPLICATION_ID, FORMAT_VERSION]:
+    try:
+        header = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEADER]
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise DamagedIndexError(f"{path.name}: {error}") from error
+    if header != [_APPLICATION_ID, FORMAT_VERSION]:
         connection.close()
         raise DamagedIndexError(f"{path.name}: it has another schema")
     return connection
-
-
-_HEADER: Final = ("application_id", "user_version")
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
     """Write an index: an empty database for the body, sealed and renamed at its end.
 
-    The caller holds `exclusive(path)`. If the body raises, nothing is left behind.
+    The caller holds `exclusive(path.parent)`. If the body raises, nothing is left behind.
     """
     unfinished = path.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
@@ -112,10 +115,10 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Let one thread of all processes build an index; the kernel drops the lock of a dead one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".lock").open("w") as lock:
+def exclusive(cache_directory: Path) -> Iterator[None]:
+    """Let one thread of all processes build at a time; the kernel drops the lock of a dead one."""
+    cache_directory.mkdir(parents=True, exist_ok=True)
+    with (cache_directory / "corpora.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -130,19 +133,12 @@ def remove_unused(cache_directory: Path) -> None:
             continue
     for _, path in sorted(indexes, reverse=True)[KEPT_INDEXES:]:
         path.unlink(missing_ok=True)
-        path.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def mark_used(path: Path) -> None:
     """Note that an index is in use, whether or not the file system keeps access times."""
-    status = path.stat()
-    os.utime(path, ns=(max(status.st_atime_ns, _now_ns()), status.st_mtime_ns))
-
-
-def _now_ns() -> int:
-    import time
-
-    return time.time_ns()
+    with suppress(OSError):  # in a cache that cannot be written, nothing is removed either
+        os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
 
 
 @lru_cache(maxsize=4 * KEPT_INDEXES)

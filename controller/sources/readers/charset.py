@@ -71,7 +71,7 @@ def decode(data: bytes) -> Decoded:
             bars_absence=False,
         )
     declared = _declared(data[:4096])
-    if declared is not None and declared != "utf-8":
+    if declared is not None:
         return _replacing(data, declared)
     try:
         return Decoded(_line_feeds(data.decode("utf-8")), "utf-8")
@@ -105,7 +105,7 @@ def _detected(data: bytes) -> str:
     best = charset_normalizer.from_bytes(data[:_DETECTION_BYTES]).best()
     if best is None:
         raise _bad_charset("no charset fits its bytes")
-    return best.encoding
+    return codecs.lookup(best.encoding).name
 
 
 def _replacing(data: bytes, charset: str) -> Decoded:

@@ -1,7 +1,18 @@
 """reStructuredText by its structure, as Sphinx documentation uses it.
 
 Not a renderer: unknown directives and roles are read by their shape, nothing is included or
-executed, and no file is refused. The table in docs/sources.md says what becomes of what.
+executed, and no file is refused.
+
+    title, rubric                        heading; nested by the first use of its adornment
+    directive with argument and body     term; the argument is one more heading-path element
+    directive without a body             anchor of the heading after it, else a term
+    definition, option, glossary entry   term; its body stands under it
+    `Label: value` under one of these    field; a literal announced by `Label::` is adjacent
+    note, warning, admonition, ...       note blocks
+    versionadded, deprecated, ...        the version in the heading path
+    literal, code-block, doctest, ...    code, line for line
+    table, list-table, csv-table         one row a block, the header's cells in the heading path
+    toctree, image, include, comment     no text
 """
 
 from __future__ import annotations

@@ -41,9 +41,9 @@ class Table:
 def read(lines: list[str], at: int) -> Table | None:
     """Read the table that starts at a line; None where none does."""
     if _SIMPLE_BORDER.fullmatch(lines[at]):
-        return _read_simple([_padded(line) for line in lines[at:]])
+        return _read_simple(lines, at)
     if _GRID_BORDER.fullmatch(lines[at]):
-        return _read_grid([_padded(line) for line in lines[at:]])
+        return _read_grid(lines, at)
     return None
 
 
@@ -57,10 +57,11 @@ def _padded(line: str) -> str:
     )
 
 
-def _read_simple(lines: list[str]) -> Table | None:
-    borders = _simple_borders(lines)
+def _read_simple(lines: list[str], at: int) -> Table | None:
+    borders = [border - at for border in _simple_borders(lines, at)]
     if len(borders) == 1:
         return None
+    lines = [_padded(line) for line in lines[at : at + borders[-1] + 1]]
     starts = [match.start() for match in re.finditer(r"=+", lines[0])]
     parts = [
         _simple_rows(lines, above + 1, below, starts)
@@ -71,17 +72,18 @@ def _read_simple(lines: list[str]) -> Table | None:
     return Table(tuple(header), tuple(body), borders[-1] + 1)
 
 
-def _simple_borders(lines: list[str]) -> list[int]:
+def _simple_borders(lines: list[str], at: int) -> list[int]:
     """Return where the borders are; the last is the first one, not the top, before a blank line.
 
     Without such a line the table ends with the last border that there is.
     """
     borders: list[int] = []
-    for index, line in enumerate(lines):
+    for index in range(at, len(lines)):
+        line = lines[index]
         if line.startswith("=") and _SIMPLE_BORDER.fullmatch(line):
             borders.append(index)
             at_end = index + 1 == len(lines) or not lines[index + 1]
-            if at_end and index:
+            if at_end and index > at:
                 break
     return borders
 
@@ -125,11 +127,12 @@ def _cells(lines: list[str], starts: list[int]) -> tuple[str, ...]:
     return tuple(join_lines(column).replace(_PADDING, "") for column in columns)
 
 
-def _read_grid(lines: list[str]) -> Table | None:
+def _read_grid(lines: list[str], at: int) -> Table | None:
     """Read a grid; cells that span columns or rows are one cell with the text of their lines."""
-    length = next(
-        (i for i, line in enumerate(lines) if not line.startswith(("+", "|"))), len(lines)
-    )
+    length = 1
+    while at + length < len(lines) and lines[at + length].startswith(("+", "|")):
+        length += 1
+    lines = [_padded(line) for line in lines[at : at + length]]
     header: list[Row] = []
     body: list[Row] = []
     group: list[str] = []

@@ -1,0 +1,1 @@
+"""The demonstration: three tasks on a real API server, and what must be true of them."""

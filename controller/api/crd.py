@@ -91,11 +91,12 @@ KINDS: Final = (
         spec=ResearchStepSpec,
         status=None,
         columns=(
-            Column("Task", "string", ".spec.taskName"),
             Column("Index", "integer", ".spec.index"),
             Column("Action", "string", ".spec.action"),
             Column("Question", "string", ".spec.questionId"),
             Column("Outcome", "string", ".spec.outcome"),
+            # The name begins with the task's.
+            Column("Task", "string", ".spec.taskName", 1),
             Column("Found", "string", ".spec.observation.summary", 1),
             Column("Age", "date", ".metadata.creationTimestamp"),
         ),
@@ -214,6 +215,8 @@ def _node(schema: Schema, definitions: Mapping[str, Schema], path: str) -> Schem
     schema = _without_null(_inlined(schema, definitions), definitions)
     if unknown := schema.keys() - _KEPT - _TRANSFORMED - _DROPPED:
         raise SchemaError(f"{path}: no counterpart for {', '.join(sorted(unknown))}")
+    if schema.get("additionalProperties", False) is not False:
+        raise SchemaError(f"{path}: a map has no counterpart")
     node: Schema = {key: schema[key] for key in sorted(schema.keys() & _KEPT)}
     if "description" in node:
         node["description"] = " ".join(node["description"].split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -22,6 +23,7 @@ from controller.api.base import (
     Time,
     Title,
     Word,
+    digest_of_text,
 )
 from controller.api.meta import Condition, ConditionStatus, ObjectMeta, ObjectReference
 from controller.api.reasons import ConditionType, TerminalReason
@@ -32,8 +34,17 @@ from controller.api.step import MAX_ARGUMENTS, ActionName, Index, StepDecision
 REQUESTED_AT: Final = f"{GROUP}/requestedAt"
 """The annotation that asks for what no change of the spec can express; any new value counts."""
 
+MAX_REQUEST: Final = 256
+"""Longest value of that annotation that the status and the journal repeat as it is."""
+
 MAX_TASK_NAME: Final = 48
 """Longest name of a task, so that the names of its steps fit a label (63 characters)."""
+
+
+def request_of(annotations: Mapping[str, str]) -> str | None:
+    """Return what the annotations ask for: the value, or its digest if it is too long to repeat."""
+    value = annotations.get(REQUESTED_AT)
+    return value if value is None or len(value) <= MAX_REQUEST else digest_of_text(value)
 
 
 class RequireEveryQuestion(StrEnum):
@@ -364,7 +375,7 @@ class ResearchTaskStatus(ApiModel):
     start_time: Time | None = None
     completion_time: Time | None = None
     round: Count | None = None
-    last_handled_requested_at: Annotated[str | None, Field(max_length=256)] = None
+    last_handled_requested_at: Annotated[str | None, Field(max_length=MAX_REQUEST)] = None
     usage: Usage | None = None
     pending: Pending | None = None
     progress: Progress | None = None
@@ -398,5 +409,5 @@ class ResearchTask(ApiModel):
 
     @property
     def request(self) -> str | None:
-        """The value of the annotation that asks for another look, if it is set."""
-        return self.metadata.annotations.get(REQUESTED_AT)
+        """What asks for another look, if anything does."""
+        return request_of(self.metadata.annotations)

@@ -8,15 +8,11 @@ that a finished task causes in 60 s.
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
 
 from demo.cluster import install
 from tests.controlplane import ControlPlane, RequestKind

@@ -129,3 +129,11 @@ def test_queries_are_short_and_all_different(question: str, with_passage: bool) 
 def test_a_question_of_two_terms_has_three_queries(question: str) -> None:
     assume(len(content_terms(question)) > 1)
     assert len(refinements(question, {})) >= 2
+
+
+def test_a_query_that_is_too_long_ends_with_a_whole_word() -> None:
+    words = " ".join(f"term{number}" for number in range(70))
+    query = refinements(words, {}, ("supercalifragilistic", "x" * 60))[1]
+    assert len(query) <= MAXIMUM_QUERY_LENGTH
+    assert set(query.split()) <= {*words.split(), "supercalifragilistic"}
+    assert len(first_query("y" * 600)) == MAXIMUM_QUERY_LENGTH

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -51,27 +49,6 @@ def test_every_file_is_read_and_offsets_hold(texts: dict[str, tuple[str, Text]])
             assert text.text[block.start : block.end] == block.text, name
             assert block.lines is not None
             assert 1 <= block.lines.first <= block.lines.last <= lines, name
-
-
-def test_all_of_it_is_read_within_five_seconds(documentation: Path) -> None:
-    """Seconds of a processor, so that it does not matter what else the machine does."""
-    script = (
-        "import pathlib, sys, time\n"
-        "from controller.sources.readers import rest\n"
-        "paths = pathlib.Path(sys.argv[1]).rglob('*.txt')\n"
-        "texts = [path.read_text(encoding='utf-8') for path in paths]\n"
-        "started = time.process_time()\n"
-        "for text in texts: rest.read(text, 'hint')\n"
-        "print(time.process_time() - started)\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", script, str(documentation)],
-        cwd=Path(__file__).resolve().parents[2],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert float(result.stdout) < 5
 
 
 def test_the_settings_have_their_anchors(settings: Text) -> None:

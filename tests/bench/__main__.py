@@ -1,0 +1,36 @@
+"""`make bench`: runs every benchmark, and keeps what each prints under build/bench/."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "build" / "bench"
+
+
+def main() -> int:
+    """Run the benchmarks that are named, or all; return 1 if one failed."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    wanted = sys.argv[1:]
+    failed = []
+    for script in sorted(Path(__file__).parent.glob("*_benchmark.py")):
+        name = script.stem.removesuffix("_benchmark")
+        if wanted and name not in wanted:
+            continue
+        print(f"{name} ...", flush=True)
+        command = [sys.executable, "-m", f"tests.bench.{script.stem}"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, cwd=ROOT, text=True, check=False)
+        if done.returncode != 0:
+            failed.append(name)
+            continue
+        (RESULTS / f"{name}.json").write_text(done.stdout, "utf-8")
+        print(done.stdout, flush=True)
+    for name in failed:
+        print(f"{name} failed", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

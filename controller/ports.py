@@ -175,7 +175,8 @@ class TaskStore(Protocol):
     async def list_steps(self, task: ResearchTask, first: int) -> tuple[ResearchStep, ...]:
         """Return the stored steps of a task from index `first` on, by index.
 
-        Steps are returned as they are stored; whether they fold is the journal's business.
+        Steps are returned as they are stored, and so is a foreign object that has taken the name
+        of the next one; whether they fold is the journal's business.
 
         Raises:
             JournalError: a stored step cannot be read as one.

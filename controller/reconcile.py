@@ -41,6 +41,9 @@ class Requeue:
 AT_ONCE = Requeue(0)
 ON_CHANGE = Requeue(None)
 
+_MAX_COLLISIONS = 3
+"""Writes refused in a row, after which a task waits like one whose store does not answer."""
+
 
 @dataclass
 class _Run:
@@ -55,6 +58,7 @@ class _Run:
     is_fresh: bool = True
     journal_error: JournalError | None = None
     unrecorded: ResearchStepSpec | None = None
+    collisions: int = 0
     _assessed: tuple[RunState, ResearchTaskSpec, Assessment] | None = None
 
     def assessment(self) -> Assessment:
@@ -107,7 +111,8 @@ class Reconciler:
         """Do one turn of a task.
 
         Raises:
-            StoreError: the store did not answer or refused; the same turn can be done again.
+            StoreError: the store did not answer or refused, or somebody else writes all the
+                time; the same turn can be done again, later.
         """
         try:
             return await self._turn(key)
@@ -117,7 +122,8 @@ class Reconciler:
         except (ConflictError, AlreadyExistsError) as error:
             # Someone else stepped, or this process did before a crash: read, adopt, decide again.
             logger.info("%s: gathering again: %s", key, error)
-            self._mark_stale(key)
+            if self._collides_again(key):
+                raise
             return AT_ONCE
         except BaseException:
             self._mark_stale(key)
@@ -273,8 +279,18 @@ class Reconciler:
         status = build_status(situation, decision, pending)
         before = run.task
         run.task = await self._store.write_status(before, status)
+        run.collisions = 0
         for event in events_of(before, status):
             await self._store.record_event(run.task, event)
+
+    def _collides_again(self, key: TaskKey) -> bool:
+        """Count a collision; say whether there were too many in a row to go on at once."""
+        self._mark_stale(key)
+        run = self._runs.get(key)
+        if run is None:
+            return False
+        run.collisions += 1
+        return run.collisions > _MAX_COLLISIONS
 
     def _mark_stale(self, key: TaskKey) -> None:
         if key in self._runs:

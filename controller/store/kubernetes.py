@@ -98,20 +98,23 @@ class KubernetesStore:
     async def list_steps(self, task: ResearchTask, first: int) -> tuple[ResearchStep, ...]:
         """Return the stored steps of a task from index `first` on; see `TaskStore`.
 
-        From 0 on, the steps are listed by the field `spec.taskUID`. Later ones are few, so they
-        are fetched by name until one is missing.
+        From 0 on, the steps are listed by the field `spec.taskUID`. What follows is fetched by
+        name until one is missing: the next step that another process made, or a foreign object
+        that has taken its name.
         """
-        if first == 0:
-            steps = [_read_step(item) for item in await self._list_steps(task)]
-            return tuple(sorted(steps, key=lambda step: (step.spec.index, step.metadata.name)))
         found: list[ResearchStep] = []
+        if first == 0:
+            found = [_read_step(item) for item in await self._list_steps(task)]
+            found.sort(key=lambda step: (step.spec.index, step.metadata.name))
+        index = found[-1].spec.index + 1 if found else first
         while True:
-            name = step_name(task.metadata.name, task.metadata.uid, first + len(found))
+            name = step_name(task.metadata.name, task.metadata.uid, index)
             try:
                 item = await self._get(names.STEPS, task.metadata.namespace, name)
             except NotFoundError:
                 return tuple(found)
             found.append(_read_step(item))
+            index += 1
 
     async def create_step(self, step: ResearchStep) -> None:
         """Store a step, complete as it is; see `TaskStore`."""

@@ -183,18 +183,20 @@ class LocalStore:
     async def list_steps(self, task: ResearchTask, first: int) -> tuple[ResearchStep, ...]:
         """Return the stored steps of a task from index `first` on; see `TaskStore`.
 
-        As in Kubernetes: all whose `spec.taskUID` fits, or by name until one is missing.
+        As in Kubernetes: all whose `spec.taskUID` fits, and by name until one is missing.
         """
-        if first == 0:
-            steps = [_parsed_step(body) for body in self._database.steps_of(task.metadata.uid)]
-            return tuple(sorted(steps, key=lambda step: (step.spec.index, step.metadata.name)))
         found: list[ResearchStep] = []
+        if first == 0:
+            found = [_parsed_step(body) for body in self._database.steps_of(task.metadata.uid)]
+            found.sort(key=lambda step: (step.spec.index, step.metadata.name))
+        index = found[-1].spec.index + 1 if found else first
         while True:
-            name = step_name(task.metadata.name, task.metadata.uid, first + len(found))
+            name = step_name(task.metadata.name, task.metadata.uid, index)
             body = self._database.get("ResearchStep", task.metadata.namespace, name)
             if body is None:
                 return tuple(found)
             found.append(_parsed_step(body))
+            index += 1
 
     async def create_step(self, step: ResearchStep) -> None:
         """Store a step; see `TaskStore`. `NotFoundError` says here that its task is gone."""

@@ -9,6 +9,7 @@ import yaml
 
 from controller.api.crd import KINDS, definition
 from tools.reasons import guards_page, terminal_reasons_page
+from tools.reference import reference_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "# Generated from controller/api by `make crds`; do not edit.\n"
@@ -28,7 +29,7 @@ def generated() -> dict[Path, str]:
     )
     files[ROOT / "docs" / "terminal-reasons.md"] = terminal_reasons_page()
     files[ROOT / "docs" / "guards.md"] = guards_page()
-    return files
+    return files | reference_pages()
 
 
 def main() -> int:

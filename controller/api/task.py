@@ -24,6 +24,7 @@ from controller.api.base import (
     Title,
     Word,
     digest_of_text,
+    json_name,
 )
 from controller.api.meta import Condition, ConditionStatus, ObjectMeta, ObjectReference
 from controller.api.reasons import ConditionType, TerminalReason
@@ -336,7 +337,7 @@ _TERMINAL_STAYS: Final = (
     " || (has(self.round) && (!has(oldSelf.round) || self.round > oldSelf.round))"
 )
 
-_COUNTERS: Final = ("steps", "sourceCalls", "activeSeconds", "interrupted", "verifierRejections")
+_COUNTERS: Final = tuple(json_name(name) for name in Usage.model_fields)
 
 _USAGE_GROWS: Final = (
     "!has(oldSelf.usage)"

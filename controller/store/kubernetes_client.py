@@ -64,7 +64,7 @@ async def _read_kubeconfig(files: str, configuration: Configuration) -> None:
     except (config.ConfigException, yaml.YAMLError, OSError, TypeError, KeyError) as exception:
         raise UserError(
             f"the kubeconfig {files} cannot be used: it must have a current context "
-            "with a cluster and a user, see `kubectl config view` ({exception})"
+            f"with a cluster and a user, see `kubectl config view` ({exception})"
         ) from exception
 
 

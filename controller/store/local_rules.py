@@ -61,11 +61,13 @@ def _terminal_reason_is_shown(status: ResearchTaskStatus) -> bool:
 
 
 def _counters(usage: Usage) -> tuple[int, ...]:
-    """Return the counters that may not fall; `writes` and `resumes` are not the journal's."""
+    """Return the counters that may not fall."""
     return (
         usage.steps,
         usage.source_calls,
         usage.active_seconds,
+        usage.writes,
+        usage.resumes,
         usage.interrupted,
         usage.verifier_rejections,
     )

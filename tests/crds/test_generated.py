@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from controller.api.crd import KINDS, definition
 from tests.crds.objects import ROOT, Json, crds
 from tools.generate import generated
 
@@ -39,11 +37,6 @@ def test_the_committed_files_are_the_generated_ones() -> None:
         assert path.read_text("utf-8") == content, f"{path}: run `make crds`"
     folder = ROOT / "crds"
     assert set(folder.iterdir()) == {path for path in files if path.parent == folder}
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_the_generator_gives_the_same_twice(kind: Any) -> None:
-    assert definition(kind) == definition(kind)
 
 
 @pytest.mark.parametrize("crd", CRDS.values(), ids=CRDS)

@@ -1,0 +1,149 @@
+"""What the watch has shown of each task: a few words a task, never its body.
+
+A finished task costs memory only, and little of it. The words are enough to say which events are
+news, who refers to what, and whose report should be there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from controller.api.task import request_of
+from controller.ports import TaskKey
+from controller.readiness import ReferenceKey, ReferenceKind
+
+
+class SeenTask(NamedTuple):
+    """One version of a task, as far as it is kept."""
+
+    resource_version: int
+    uid: str
+    sources: tuple[str, ...]
+    model: str | None
+    is_settled: bool
+    has_report: bool
+
+    def refers_to(self, key: ReferenceKey) -> bool:
+        """Say whether the task refers to a source or model of its own namespace."""
+        if key.kind is ReferenceKind.SOURCE:
+            return key.name in self.sources
+        return key.name == self.model
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEvent:
+    """What the watch says of a task: that it is as in `seen`, is being deleted, or is gone."""
+
+    key: TaskKey
+    seen: SeenTask
+    is_deleting: bool
+    is_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceEvent:
+    """What the watch says of a source or model; `version` moves with its spec only."""
+
+    key: ReferenceKey
+    version: tuple[str, int]
+    is_gone: bool
+
+
+class Inventory:
+    """The tasks that the watch has shown and not taken back."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[TaskKey, SeenTask] = {}
+
+    def __len__(self) -> int:
+        """Return how many tasks there are."""
+        return len(self._tasks)
+
+    def __iter__(self) -> Iterator[TaskKey]:
+        """Iterate over the keys of the tasks."""
+        return iter(self._tasks)
+
+    def get(self, key: TaskKey) -> SeenTask | None:
+        """Return what is known of a task."""
+        return self._tasks.get(key)
+
+    def put(self, key: TaskKey, seen: SeenTask) -> None:
+        """Keep the newest version of a task."""
+        self._tasks[key] = seen
+
+    def remove(self, key: TaskKey) -> None:
+        """Forget a task."""
+        self._tasks.pop(key, None)
+
+    def running_with(self, reference: ReferenceKey) -> list[TaskKey]:
+        """Return the tasks that have not ended and refer to a source or model."""
+        return [
+            key
+            for key, seen in self._tasks.items()
+            if key.namespace == reference.namespace
+            and not seen.is_settled
+            and seen.refers_to(reference)
+        ]
+
+    def with_report(self) -> dict[TaskKey, str]:
+        """Return the uids of the tasks that have ended and whose report should be there."""
+        return {
+            key: seen.uid
+            for key, seen in self._tasks.items()
+            if seen.is_settled and seen.has_report
+        }
+
+
+def task_event(kind: str | None, body: Mapping[str, Any]) -> TaskEvent:
+    """Read a watch event of a task; the body is JSON as the API server sends it."""
+    metadata = body["metadata"]
+    return TaskEvent(
+        key=TaskKey(sys.intern(metadata["namespace"]), metadata["name"]),
+        seen=_seen(metadata, body.get("spec") or {}, body.get("status") or {}),
+        is_deleting="deletionTimestamp" in metadata,
+        is_gone=kind == "DELETED",
+    )
+
+
+def reference_event(
+    kind: str | None, reference: ReferenceKind, body: Mapping[str, Any]
+) -> ReferenceEvent:
+    """Read a watch event of a source or model."""
+    metadata = body["metadata"]
+    return ReferenceEvent(
+        key=ReferenceKey(metadata["namespace"], reference, metadata["name"]),
+        version=(metadata["uid"], metadata["generation"]),
+        is_gone=kind == "DELETED",
+    )
+
+
+def version_number(resource_version: str) -> int:
+    """Return a version as the number that orders it (Kubernetes 1.35 and later promise that)."""
+    return int(resource_version) if resource_version.isdecimal() else 0
+
+
+def _seen(
+    metadata: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]
+) -> SeenTask:
+    model = (spec.get("modelRef") or {}).get("name")
+    return SeenTask(
+        resource_version=version_number(metadata["resourceVersion"]),
+        uid=metadata["uid"],
+        sources=tuple(sys.intern(ref["name"]) for ref in spec.get("sourceRefs") or ()),
+        model=None if model is None else sys.intern(model),
+        is_settled=_is_settled(metadata, status),
+        has_report=bool(status.get("report")),
+    )
+
+
+def _is_settled(metadata: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
+    """Say of JSON what `reconcile.is_settled` says of a task."""
+    requested_at = request_of(metadata.get("annotations") or {})
+    return (
+        status.get("terminalReason") is not None
+        and status.get("observedGeneration") == metadata["generation"]
+        and status.get("lastHandledRequestedAt") == requested_at
+    )

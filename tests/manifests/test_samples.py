@@ -1,0 +1,77 @@
+"""The samples end as their comments say, on this machine and without a cluster."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.manifests.conftest import MANIFESTS, ROOT
+
+
+def run(sample: str, folder: Path) -> dict[str, Any]:
+    """Run a sample with the command line; return its report."""
+    subprocess.run(
+        [
+            sys.executable, "-m", "controller.cli.main", "run",
+            "--file", str(MANIFESTS / "samples" / sample),
+            "--store", str(folder / "store.db"),
+            "--output", str(folder),
+            "--verbosity", "0",
+        ],
+        check=True,
+        cwd=ROOT,
+        timeout=120,
+    )  # fmt: skip
+    report: dict[str, Any] = json.loads((folder / "report.json").read_text("utf-8"))
+    return report
+
+
+def answers(report: dict[str, Any]) -> dict[str, tuple[str, list[str]]]:
+    return {
+        question["id"]: (
+            question["state"],
+            [statement["text"] for statement in question.get("statements", ())],
+        )
+        for question in report["questions"]
+    }
+
+
+def test_the_smallest_task_has_one_cited_answer(tmp_path: Path) -> None:
+    # S1.1
+    report = run("minimal.yaml", tmp_path)
+    assert report["ending"]["reason"] == "GoalReached"
+    assert answers(report) == {
+        "retention-default": ("Answered", ["The default value of retention_days is 14."])
+    }
+    assert len(report["references"]) == 1
+    (steps,) = (budget for budget in report["budgets"] if budget["name"] == "maxSteps")
+    assert steps["used"] < steps["limit"] == 12
+
+
+def test_a_question_without_an_answer_is_certified_and_costs_no_success(tmp_path: Path) -> None:
+    # S2.25
+    report = run("manual.yaml", tmp_path)
+    assert report["ending"]["reason"] == "GoalReached"
+    found = answers(report)
+    assert {name: state for name, (state, _) in found.items()} == {
+        "max-connections": "Answered",
+        "ack-timeout": "Answered",
+        "compression": "NotFound",
+    }
+    assert found["max-connections"][1] == ["The default value of max_connections is 256."]
+    assert found["ack-timeout"][1][0] == "The default value of ack_timeout is 30 seconds."
+    assert found["compression"][1] == []
+
+
+@pytest.mark.parametrize("sample", ["minimal.yaml", "manual.yaml"])
+def test_a_sample_gives_the_same_report_twice(tmp_path: Path, sample: str) -> None:
+    digests = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        digests.append(run(sample, tmp_path / name)["digest"])
+    assert digests[0] == digests[1]

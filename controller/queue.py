@@ -77,6 +77,10 @@ class WorkQueue(Generic[Key]):
         if task is not None:
             task.cancel()
 
+    def is_busy(self, key: Key) -> bool:
+        """Say whether a worker has the key."""
+        return self._schedule.is_busy(key)
+
     def oldest_busy_seconds(self) -> float:
         """Return for how long the longest work has been going on; 0 without any."""
         return self._clock() - min(self._since.values(), default=self._clock())

@@ -95,11 +95,12 @@ class Readiness:
         try:
             if key.kind is ReferenceKind.SOURCE:
                 return await self._reconcile_source(key)
-            return await self._reconcile_model(key)
+            await self._reconcile_model(key)
         except NotFoundError:
             return None
         except ConflictError:
             return _AT_ONCE
+        return None
 
     async def _reconcile_source(self, key: ReferenceKey) -> float:
         source = await self._store.get_source(key.namespace, key.name)

@@ -143,7 +143,7 @@ class Resolver:
         name = _Name(resource.metadata.namespace, resource.metadata.name)
         looked = await self._look(name, resource, max_age_seconds)
         if isinstance(looked.found, SourceNotReadyError):
-            raise looked.found
+            raise SourceNotReadyError(looked.found.reason, str(looked.found))
         assert looked.found is not None
         return looked.found
 

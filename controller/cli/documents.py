@@ -91,11 +91,9 @@ def read_task_file(path: Path) -> TaskFile:
     objects = [(manifest, read_manifest(manifest)) for manifest in _manifests(path)]
     tasks = [(manifest, found) for manifest, found in objects if isinstance(found, ResearchTask)]
     if len(tasks) != 1:
-        names = ", ".join(found.metadata.name for _, found in tasks) or "none"
-        raise UserError(
-            f"{path} must hold exactly one ResearchTask and holds {len(tasks)} ({names}); "
-            + ("give each task a file of its own" if tasks else "add one")
-        )
+        names = ", ".join(found.metadata.name for _, found in tasks)
+        held = f"{names}; give each a file of its own" if tasks else "none; add one"
+        raise UserError(f"{path} must hold exactly one ResearchTask and holds {held}")
     manifest, task = tasks[0]
     others = tuple(item for item in objects if item[0] is not manifest)
     return TaskFile(path, manifest, task, others)
@@ -157,7 +155,7 @@ def _manifests(path: Path) -> Iterator[Manifest]:
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not UTF-8 text: {error.reason}; save it as UTF-8") from error
     try:
-        documents = list(yaml.load_all(text, Loader=_Loader))  # noqa: S506 - a SafeLoader
+        documents = list(yaml.load_all(text, Loader=_Loader))
     except yaml.YAMLError as error:
         raise UserError(f"{path} is no valid YAML: {_yaml_fault(error)}") from error
     for number, document in enumerate(documents, 1):

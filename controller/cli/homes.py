@@ -6,23 +6,17 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+import yaml
+
 from controller.api.errors import UserError
+from controller.clock import SystemClock
 from controller.ports import TaskKey, TaskStore
 from controller.store.local import LocalStore
 
 DEFAULT_NAMESPACE: Final = "default"
-
-
-class SystemClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        """Return the time now, in UTC."""
-        return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
@@ -106,17 +100,25 @@ async def open_home(home: Home) -> AsyncIterator[TaskStore]:
     try:
         yield KubernetesStore(client, SystemClock())
     finally:
-        await client.close()
+        await client.close()  # type: ignore[no-untyped-call]  # the client types it not
 
 
 def _namespace_of(kubeconfig: Path | None) -> str:
-    """Return the namespace of the current context, as kubectl uses it."""
-    from kubernetes.aio import config
+    """Return the namespace of the current context, as kubectl finds it.
 
-    named = str(kubeconfig) if kubeconfig else os.environ.get("KUBECONFIG")
-    try:
-        _, current = config.list_kube_config_contexts(config_file=named)
-        namespace = current["context"].get("namespace")
-    except (config.ConfigException, OSError, KeyError, TypeError):
-        return DEFAULT_NAMESPACE  # connecting says what is wrong with the file
-    return str(namespace) if namespace else DEFAULT_NAMESPACE
+    A file that cannot be read is passed over here: connecting says what is wrong with it.
+    """
+    usual = Path.home() / ".kube" / "config"
+    named = str(kubeconfig) if kubeconfig else os.environ.get("KUBECONFIG") or str(usual)
+    current = None
+    namespaces: dict[str, str] = {}
+    for file in filter(None, named.split(os.pathsep)):
+        try:
+            content = yaml.safe_load(Path(file).expanduser().read_text(encoding="utf-8"))
+            current = current or content.get("current-context")
+            for context in content.get("contexts") or ():
+                namespace = (context.get("context") or {}).get("namespace") or DEFAULT_NAMESPACE
+                namespaces.setdefault(context["name"], str(namespace))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, KeyError, TypeError):
+            continue
+    return namespaces.get(current or "", DEFAULT_NAMESPACE)

@@ -13,8 +13,8 @@ from rich.text import Text
 from controller.api.task import QuestionStatus, ResearchTask
 from controller.cli.observer import StepView
 from controller.cli.panels import task_view
-from controller.cli.plain import PlainProgress, Verbosity
-from controller.cli.terminal import visible
+from controller.cli.plain import PlainProgress
+from controller.cli.terminal import Verbosity, visible
 
 _FRAMES_PER_SECOND = 8
 
@@ -23,9 +23,8 @@ class LiveProgress:
     """Draws the task below the lines that `PlainProgress` writes."""
 
     def __init__(self, console: Console, verbosity: Verbosity) -> None:
-        self._console = console
         self._live = Live(console=console, refresh_per_second=_FRAMES_PER_SECOND, transient=True)
-        self._lines = PlainProgress(verbosity, self._write)
+        self._lines = PlainProgress(console, verbosity)
 
     def __enter__(self) -> Self:
         return self
@@ -60,6 +59,3 @@ class LiveProgress:
         """Stop drawing; what was drawn is cleared, the lines stay."""
         self._live.stop()
         self._lines.ended(task)
-
-    def _write(self, line: str) -> None:
-        self._console.print(Text(line, no_wrap=True, overflow="ellipsis"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from rich.console import Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -11,15 +13,17 @@ from controller.api.meta import ConditionStatus
 from controller.api.records import QuestionState
 from controller.api.task import QuestionStatus, ResearchTask
 from controller.cli.observer import activity
-from controller.cli.terminal import visible
+from controller.cli.terminal import count, visible
 
-_SYMBOLS = {
+SYMBOLS: Final = {
     QuestionState.OPEN: ("·", "dim"),
     QuestionState.ANSWERED: ("✓", "green"),
     QuestionState.NOT_FOUND: ("∅", "cyan"),
     QuestionState.UNRESOLVED: ("?", "yellow"),
 }
-_BAR_WIDTH = 20
+"""A sign for each state of a question, and its colour; the state is always named beside it."""
+
+_BAR_WIDTH: Final = 20
 
 
 def task_view(task: ResearchTask) -> RenderableType:
@@ -29,8 +33,8 @@ def task_view(task: ResearchTask) -> RenderableType:
 
 
 def conditions(task: ResearchTask) -> Text:
-    """Return the conditions on one line, those that are true in bold."""
-    line = Text(no_wrap=True, overflow="ellipsis")
+    """Return the conditions, those that are true in bold."""
+    line = Text()
     for condition in task.status.conditions:
         style = {
             ConditionStatus.TRUE: "bold",
@@ -42,20 +46,20 @@ def conditions(task: ResearchTask) -> Text:
 
 
 def _questions(task: ResearchTask) -> Table:
-    table = Table.grid(padding=(0, 1))
-    table.add_column(width=1)
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
     current = task.status.pending.question_id if task.status.pending else None
     for question in task.status.questions:
-        symbol, style = _SYMBOLS[question.state]
+        symbol, style = SYMBOLS[question.state]
         is_current = question.id == current
         table.add_row(
             Text("▸" if is_current else symbol, style="bold" if is_current else style),
             Text(visible(question.text), style="bold" if is_current else ""),
             Text(_state(question), style=style),
-            Text(f"{question.facts} facts", style="dim"),
+            Text(count(question.facts, "fact"), style="dim"),
         )
     return table
 

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import IntEnum
+from functools import partial
+
+from rich.console import Console
 
 from controller.api.records import AnswerReason
 from controller.api.task import QuestionStatus, ResearchTask
 from controller.cli import wording
 from controller.cli.observer import StepView, activity
-
-
-class Verbosity(IntEnum):
-    """How much is told of a run (S0.34)."""
-
-    SILENT = 0
-    MILESTONES = 1
-    STEPS = 2
-    DEBUG = 3
+from controller.cli.terminal import Verbosity, labelled, write
 
 
 class PlainProgress:
     """Writes a line for each step and settled question, and one when a run waits."""
 
-    def __init__(self, verbosity: Verbosity, write: Callable[[str], None] = print) -> None:
+    def __init__(self, console: Console, verbosity: Verbosity) -> None:
         self._verbosity = verbosity
-        self._write = write
+        self._write = partial(write, console)
         self._activity = ""
 
     def begun(self, task: ResearchTask) -> None:
@@ -34,18 +27,16 @@ class PlainProgress:
             return
         for line in wording.banner(task):
             self._write(line)
-        if line := wording.going_on(task):
-            self._write(line)
 
     def step_recorded(self, task: ResearchTask, view: StepView) -> None:
         """Write the step's line; at verbosity 3 also what it decided and found."""
         if self._verbosity >= Verbosity.STEPS or (
             self._verbosity is Verbosity.MILESTONES and wording.is_milestone(view)
         ):
-            self._write(wording.step_line(view))
+            self._write(wording.step_line(view), wording.STEP_INDENT)
         if self._verbosity >= Verbosity.DEBUG:
             for line in wording.step_details(task, view):
-                self._write(f"{'':9}{line}")
+                self._write(f"{'':{wording.STEP_INDENT}}{line}", wording.STEP_INDENT)
 
     def question_settled(self, task: ResearchTask, question: QuestionStatus, number: int) -> None:
         """Write the question's line."""
@@ -57,7 +48,7 @@ class PlainProgress:
         now = activity(task)
         waits = task.status.pending is None and task.status.terminal_reason is None
         if waits and now != self._activity and self._verbosity >= Verbosity.MILESTONES:
-            self._write(wording.labelled("waiting", now))
+            self._write(labelled("waiting", now))
         self._activity = now if waits else ""
 
     def ended(self, task: ResearchTask) -> None:

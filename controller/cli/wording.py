@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from typing import Final
 
 from controller.api.reasons import TERMINAL, ConditionType, TerminalReason
 from controller.api.records import AnswerReason, QuestionState
 from controller.api.step import ActionName, Outcome
 from controller.api.task import QuestionStatus, RequireEveryQuestion, ResearchTask
 from controller.cli.observer import StepView
-from controller.cli.terminal import count, duration, visible
+from controller.cli.terminal import count, duration, labelled, visible
 
-_LABEL_WIDTH = 11
-_ACTION_WIDTH = 8
-_SETTLED = frozenset({QuestionState.ANSWERED, QuestionState.NOT_FOUND})
+STEP_INDENT: Final = 19
+"""The column in which a step's line says what was done."""
 
-
-def labelled(label: str, text: str) -> str:
-    """Return a line with its label in a column of its own; without one it goes on with another."""
-    return f"{label and label + ':':<{_LABEL_WIDTH}} {text}"
+_ACTION_WIDTH: Final = 8
+_SETTLED: Final = frozenset({QuestionState.ANSWERED, QuestionState.NOT_FOUND})
 
 
 def banner(task: ResearchTask) -> Iterator[str]:
@@ -48,14 +46,6 @@ def banner(task: ResearchTask) -> Iterator[str]:
     yield labelled("model", "extractive policy, no model and no key needed")
 
 
-def going_on(task: ResearchTask) -> str | None:
-    """Return the line that says where a run goes on, None: it has no step yet."""
-    journal = task.status.journal
-    if journal is None or not journal.steps:
-        return None
-    return labelled("going on", f"after step {journal.steps} of its journal")
-
-
 def step_line(view: StepView) -> str:
     """Return the line of a step: budget, action, question and its step, result, time."""
     spec = view.step.spec
@@ -81,7 +71,8 @@ def _result(view: StepView) -> str:
 def step_details(task: ResearchTask, view: StepView) -> Iterator[str]:
     """Yield what a step decided, was asked for and found (S0.52): the lines of verbosity 3."""
     spec = view.step.spec
-    yield f"decided: {spec.decision.verdict} {spec.decision.reason} {visible(spec.decision.message)}"
+    decision = spec.decision
+    yield f"decided: {decision.verdict} {decision.reason} {visible(decision.message)}".rstrip()
     yield f"arguments: {visible(spec.arguments)}"
     if spec.search is not None:
         yield (
@@ -144,7 +135,10 @@ def closing(task: ResearchTask) -> Iterator[str]:
     if status.start_time and status.completion_time:
         elapsed = (status.completion_time - status.start_time) / timedelta(seconds=1)
         active = status.usage.active_seconds if status.usage else 0
-        yield labelled("elapsed", f"{duration(elapsed)}, {active} s of them active")
+        deadline = task.spec.budgets.active_deadline_seconds
+        yield labelled(
+            "elapsed", f"{duration(elapsed)}; {active} of {deadline} s of active time are used"
+        )
 
 
 def next_line(task: ResearchTask) -> str:

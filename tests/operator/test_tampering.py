@@ -1,4 +1,4 @@
-"""Other people's writes: steps that are foreign or made by hand, and a status that somebody edits."""
+"""Other people's writes: foreign steps, missing steps, and a status that somebody edits."""
 
 from __future__ import annotations
 

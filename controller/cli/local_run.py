@@ -1,0 +1,243 @@
+"""The work of `fixpoint run`: apply the file, make the sources ready, drive the loop, report."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from controller.actions.publish import JSON_FILE, MARKDOWN_FILE
+from controller.api.errors import NotFoundError, UserError
+from controller.api.reasons import TERMINAL, ExitCode
+from controller.api.source import ResearchSource
+from controller.api.task import ResearchTask
+from controller.cli import wording
+from controller.cli.documents import TOPIC_VARIABLE, TaskFile, missing_sources, read_task_file
+from controller.cli.exits import INTERRUPTED
+from controller.cli.homes import Home, default_cache, default_store, open_local
+from controller.cli.jsonl import JournalLog
+from controller.cli.live import LiveProgress
+from controller.cli.local import drive, new_holder, stop_on_interrupt
+from controller.cli.observer import Follower, RunObserver
+from controller.cli.plain import PlainProgress
+from controller.cli.terminal import Verbosity, count, is_live, labelled, output, visible, write
+from controller.clock import SystemClock
+from controller.ports import References, Source
+from controller.reconcile import Reconciler, is_settled
+from controller.references import Resolver
+from controller.sources.corpus import ConfigMaps, make_source
+from controller.store.local import LocalStore
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Request:
+    """What a command line asks for."""
+
+    file: TaskFile
+    corpus_root: Path
+    store: Path
+    folder: Path
+    log: Path | None
+    verbosity: Verbosity
+    console: Console
+    is_live: bool
+
+    def say(self, line: str) -> None:
+        """Write a line, unless all is to be silent."""
+        if self.verbosity >= Verbosity.MILESTONES:
+            write(self.console, line)
+
+
+def run_file(
+    file: Path,
+    *,
+    corpus_root: Path | None,
+    store: Path | None,
+    folder: Path | None,
+    max_steps: int | None,
+    log: Path | None,
+    fresh: bool,
+    verbosity: Verbosity,
+    plain: bool,
+) -> int:
+    """Run the task of a file as far as it goes; return the exit code.
+
+    Raises:
+        UserError: a file, an option or a source is wrong.
+        StoreError: the store does not answer, or refuses.
+        JournalError: the task's journal cannot be read.
+    """
+    task_file = read_task_file(file).with_overrides(
+        topic=os.environ.get(TOPIC_VARIABLE) or None, max_steps=max_steps
+    )
+    console = output()
+    request = _Request(
+        file=task_file,
+        corpus_root=_corpus_root(corpus_root, file),
+        store=store or default_store(),
+        folder=folder or Path(f"{task_file.key.name}-report"),
+        log=log,
+        verbosity=verbosity,
+        console=console,
+        is_live=is_live(console) and not plain and verbosity >= Verbosity.MILESTONES,
+    )
+    if verbosity is Verbosity.DEBUG:
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+    with open_local(request.store) as opened:
+        if fresh:
+            with contextlib.suppress(NotFoundError):
+                opened.delete_task(task_file.key)
+        return asyncio.run(_run(request, opened))
+
+
+def _corpus_root(named: Path | None, file: Path) -> Path:
+    root = named or file.absolute().parent
+    if not root.is_dir():
+        raise UserError(f"the corpus root {root} is no folder; name one with --corpus-root")
+    return root
+
+
+async def _run(request: _Request, store: LocalStore) -> int:
+    key = request.file.key
+    notes = await _apply(request, store)
+    for note in notes:
+        request.say(labelled("note", note))
+    resolver = Resolver(store, _source_maker(request, store))
+    references = await _ready(request, store, resolver)
+    await _tell_corpora(request, references)
+    reconciler = Reconciler(
+        store=store, references=resolver, clock=SystemClock(), holder=new_holder()
+    )
+    with _observers(request) as observers:
+        recorded = await store.list_steps(await store.get_task(key), 0)
+        for log in (o for o in observers if isinstance(o, JournalLog)):
+            for step in recorded:
+                log.write(step)
+        follower = await Follower.from_now_on(store, key, observers)
+        if recorded:
+            request.say(labelled("going on", f"after step {len(recorded)} of its journal"))
+        with stop_on_interrupt(reconciler) as stop:
+            task = await drive(reconciler, key, follower, stop)
+    return await _close(request, store, task, stopped=stop.is_set())
+
+
+def _source_maker(request: _Request, store: LocalStore) -> Callable[[ResearchSource], Source]:
+    async def load(namespace: str, names: Sequence[str]) -> ConfigMaps:
+        return ConfigMaps(*await store.load_config_maps(namespace, names))
+
+    return partial(
+        make_source,
+        corpus_root=request.corpus_root,
+        cache_directory=default_cache(),
+        load_config_maps=load,
+    )
+
+
+async def _apply(request: _Request, store: LocalStore) -> list[str]:
+    """Store what the file declares; return what was assumed or overridden."""
+    file, notes = request.file, []
+    if os.environ.get(TOPIC_VARIABLE):
+        notes.append(f"the topic is that of the variable {TOPIC_VARIABLE}, not the file's")
+    known = []
+    for reference in file.task.spec.source_refs:
+        with contextlib.suppress(NotFoundError):
+            known.append((await store.get_source(file.key.namespace, reference.name)).metadata.name)
+    assumed = missing_sources(file, request.corpus_root, known)
+    for manifest, _ in (*file.others, *assumed):
+        store.apply(manifest)
+    store.apply(file.task_manifest)
+    return [*notes, *(line for _, line in assumed)]
+
+
+async def _ready(request: _Request, store: LocalStore, resolver: Resolver) -> References:
+    """Return the sources, each indexed.
+
+    Raises:
+        UserError: one of them is not ready. A cluster waits for it; here the user is at hand.
+    """
+    task = await store.get_task(request.file.key)
+    with contextlib.ExitStack() as stack:
+        if request.is_live:
+            stack.enter_context(request.console.status("reading the corpus ..."))
+        references = await resolver.resolve(task)
+    if references.missing is not None and not is_settled(task):
+        raise UserError(references.missing.message)
+    return references
+
+
+async def _tell_corpora(request: _Request, references: References) -> None:
+    for name, source in references.sources.items():
+        seen = await source.observe()
+        request.say(
+            labelled("corpus", f"{name}: {count(seen.documents, 'document')}, {seen.digest[:19]}")
+        )
+        for warning in seen.warnings:
+            request.say(labelled("", f"left out: {visible(warning)}"))
+
+
+@contextlib.contextmanager
+def _observers(request: _Request) -> Iterator[list[RunObserver]]:
+    with contextlib.ExitStack() as stack:
+        progress: RunObserver = PlainProgress(request.console, request.verbosity)
+        if request.is_live:
+            progress = stack.enter_context(LiveProgress(request.console, request.verbosity))
+        observers = [progress]
+        if request.log is not None:
+            observers.append(stack.enter_context(JournalLog(request.log)))
+        yield observers
+
+
+async def _close(request: _Request, store: LocalStore, task: ResearchTask, *, stopped: bool) -> int:
+    """Write the report, say how it ended and what to do next; return the exit code."""
+    home = Home(request.store, namespace=None)
+    name = task.metadata.name
+    if not is_settled(task):
+        again = f"fixpoint run --file {request.file.path}"
+        request.say("")
+        if stopped:
+            request.say(
+                labelled(
+                    "stopped",
+                    "what is recorded is kept; the time until it goes on is active time "
+                    "(spec.budgets.activeDeadlineSeconds)",
+                )
+            )
+            request.say(labelled("next", f"the same command goes on from there: {again}"))
+            return INTERRUPTED
+        request.say(labelled("suspended", "as spec.desiredState asks for"))
+        request.say(labelled("next", f"set it to Running, and: {again}"))
+        return ExitCode.HAND_OFF
+    reason = task.status.terminal_reason
+    assert reason is not None
+    request.say("")
+    for line in wording.closing(task):
+        request.say(line)
+    request.say(labelled("report", await _written_report(request, store, task)))
+    request.say(wording.next_line(task))
+    request.say(labelled("", f"fixpoint verify {name} {home.options}"))
+    return TERMINAL[reason].exit_code
+
+
+async def _written_report(request: _Request, store: LocalStore, task: ResearchTask) -> str:
+    """Write the report's files; return where they are, or that there is none."""
+    stored = await store.get_report(task)
+    if stored is None:
+        return "not written"
+    try:
+        request.folder.mkdir(parents=True, exist_ok=True)
+        for name in (JSON_FILE, MARKDOWN_FILE):
+            (request.folder / name).write_text(stored.files[name], encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"the report cannot be written to {request.folder}: {error.strerror}; name another "
+            "folder with --output"
+        ) from error
+    return str(request.folder / MARKDOWN_FILE)

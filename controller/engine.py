@@ -1,0 +1,224 @@
+"""Everything that the operator does but watch: queues, sweeps and what events mean to them.
+
+It lives in one event loop and knows neither kopf nor threads; the watch tells it what it has seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from kubernetes.aio.client import ApiClient
+
+from controller.api.source import ResearchSource
+from controller.clock import SystemClock
+from controller.inventory import Inventory, ReferenceEvent, SeenTask, TaskEvent
+from controller.ports import Source, TaskKey
+from controller.queue import WorkQueue
+from controller.readiness import Readiness, ReferenceKey
+from controller.reconcile import Reconciler
+from controller.references import Resolver
+from controller.settings import Settings
+from controller.store.kubernetes import KubernetesStore
+from controller.store.kubernetes_lists import list_report_metadata, list_task_metadata
+from controller.sweep import Findings, Sweeper
+
+_LOGGER: Final = logging.getLogger(__name__)
+
+_REFERENCE_WORKERS: Final = 2
+"""Sources and models have workers of their own, so that no task waits behind a large corpus."""
+
+_OBJECT_SECONDS: Final = 300.0
+"""For how long a source or model is trusted that the watch says nothing about."""
+
+_STUCK_SECONDS: Final = 3600.0 + 60
+"""Longest work on one task: the largest `stepTimeoutSeconds`, and a minute for the writes."""
+
+_SILENT_SECONDS: Final = 60.0
+"""For how long the API server may be silent; longer only if the sweeps are farther apart."""
+
+
+class Engine:
+    """Takes tasks, sources and models towards what they should be; told of events by `see_...`."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        settings: Settings,
+        *,
+        holder: str,
+        make_source: Callable[[ResearchSource], Source],
+        store: KubernetesStore,
+    ) -> None:
+        """Make an engine at rest; `run` sets it to work.
+
+        Args:
+            client: for the lists of the sweeps.
+            settings: the operator's configuration.
+            holder: the name of this process, which no other process has ever had.
+            make_source: makes a source from its object.
+            store: tasks, journals, reports and what they refer to.
+        """
+        self._settings = settings
+        self._inventory = Inventory()
+        self._unheeded: dict[TaskKey, SeenTask] = {}
+        self._without_report: set[TaskKey] = set()
+        self._versions: dict[ReferenceKey, tuple[str, int]] = {}
+        self._parts: list[asyncio.Task[None]] = []
+        self._resolver = Resolver(
+            store,
+            make_source,
+            access=settings.corpus_access,
+            object_seconds=_OBJECT_SECONDS,
+            observation_seconds=settings.corpus_check_seconds,
+        )
+        clock = SystemClock()
+        self._reconciler = Reconciler(
+            store=store, references=self._resolver, clock=clock, holder=holder
+        )
+        self._readiness = Readiness(
+            store=store,
+            resolver=self._resolver,
+            clock=clock,
+            check_seconds=settings.corpus_check_seconds,
+            on_change=self._wake_referrers,
+        )
+        self._tasks = WorkQueue(self._work, workers=settings.workers, jitter=random.random)
+        self._references = WorkQueue(
+            self._readiness.reconcile, workers=_REFERENCE_WORKERS, jitter=random.random
+        )
+        self._sweeper = Sweeper(
+            self._inventory,
+            Findings(
+                on_late=self._tasks.add,
+                on_vanished=self._forget,
+                on_report_missing=self._restore_report,
+            ),
+            list_tasks=partial(list_task_metadata, client, settings.namespace),
+            list_reports=partial(list_report_metadata, client, settings.namespace),
+        )
+
+    async def run(self) -> None:
+        """Work until `drain`, or until a part ends that should not.
+
+        Raises:
+            FixpointError: the process must be restarted, after a drain.
+        """
+        settings = self._settings
+        self._parts = [
+            asyncio.create_task(part)
+            for part in (
+                self._tasks.run(),
+                self._references.run(),
+                self._sweeper.run_tasks(settings.task_sweep_seconds, random.random),
+                self._sweeper.run_reports(settings.report_sweep_seconds),
+            )
+        ]
+        ended, _ = await asyncio.wait(self._parts, return_when=asyncio.FIRST_COMPLETED)
+        for part in ended:
+            part.result()
+
+    async def drain(self) -> None:
+        """End the work: record what has begun, begin nothing; cancel what takes too long."""
+        self._reconciler.drain()
+        cut = await self._tasks.drain(self._settings.grace_seconds)
+        for key in cut:
+            _LOGGER.warning("%s: cut off after the grace; the next process settles it", key)
+        await self._references.drain(0)
+        for part in self._parts:
+            part.cancel()
+        await asyncio.gather(*self._parts, return_exceptions=True)
+
+    def see_task(self, event: TaskEvent) -> None:
+        """Take note of what the watch says of a task."""
+        key, seen = event.key, event.seen
+        known = self._inventory.get(key)
+        if event.is_gone:
+            if known is not None and known.uid == seen.uid:
+                self._forget(key)
+            return
+        if known is not None and known.uid != seen.uid:
+            self._forget(key)
+        elif known is not None and 0 < seen.resource_version <= known.resource_version:
+            return
+        self._inventory.put(key, seen)
+        if event.is_deleting:
+            self._stop(key)
+        elif self._tasks.is_busy(key):
+            # Most likely it is what that work has just written: it is known when the work ends.
+            self._unheeded[key] = seen
+        else:
+            self._heed(key, seen)
+
+    def see_reference(self, event: ReferenceEvent) -> None:
+        """Take note of what the watch says of a source or model; its status is our own words."""
+        key = event.key
+        if event.is_gone:
+            self._versions.pop(key, None)
+            self._references.forget(key)
+        elif self._versions.get(key) == event.version:
+            return
+        else:
+            self._versions[key] = event.version
+            self._references.add(key)
+        self._resolver.forget(key.namespace, key.name)
+        self._wake_referrers(key)
+
+    def problems(self) -> tuple[str, ...]:
+        """Return why the process should be restarted; empty when all is well."""
+        seconds = self._tasks.oldest_busy_seconds()
+        if seconds > _STUCK_SECONDS:
+            return (f"the work on one task has been going on for {seconds:.0f} s",)
+        return ()
+
+    def obstacles(self) -> tuple[str, ...]:
+        """Return why the operator is not at work now; empty when all is well."""
+        if not self._sweeper.has_swept:
+            return ("the tasks have not been listed yet",)
+        silent = self._sweeper.silent_seconds()
+        if silent > max(_SILENT_SECONDS, 1.5 * self._settings.report_sweep_seconds):
+            return (f"the API server has not answered for {silent:.0f} s",)
+        return ()
+
+    async def _work(self, key: TaskKey) -> float | None:
+        try:
+            if key in self._without_report:
+                self._without_report.discard(key)
+                await self._reconciler.restore_report(key)
+            return (await self._reconciler.reconcile(key)).after
+        finally:
+            seen = self._unheeded.pop(key, None)
+            if seen is not None:
+                self._heed(key, seen)
+
+    def _heed(self, key: TaskKey, seen: SeenTask) -> None:
+        """Look at a task if a version says something that this process has not written itself."""
+        if not self._reconciler.observe(key, str(seen.resource_version)):
+            return
+        if seen.is_settled:
+            self._reconciler.forget(key)
+        else:
+            self._tasks.add(key)
+
+    def _restore_report(self, key: TaskKey) -> None:
+        self._without_report.add(key)
+        self._tasks.add(key)
+
+    def _wake_referrers(self, reference: ReferenceKey) -> None:
+        for key in self._inventory.running_with(reference):
+            self._tasks.add(key)
+
+    def _forget(self, key: TaskKey) -> None:
+        self._inventory.remove(key)
+        self._stop(key)
+
+    def _stop(self, key: TaskKey) -> None:
+        """End the work on a task that is gone or going."""
+        self._unheeded.pop(key, None)
+        self._without_report.discard(key)
+        self._tasks.forget(key)
+        self._reconciler.forget(key)

@@ -14,6 +14,7 @@ from typing import Final
 
 from kubernetes.aio.client import ApiClient
 
+from controller.api.meta import ObjectMeta
 from controller.api.source import ResearchSource
 from controller.clock import SystemClock
 from controller.inventory import Inventory, ReferenceEvent, SeenTask, TaskEvent
@@ -24,7 +25,11 @@ from controller.reconcile import Reconciler
 from controller.references import Resolver
 from controller.settings import Settings
 from controller.store.kubernetes import KubernetesStore
-from controller.store.kubernetes_lists import list_report_metadata, list_task_metadata
+from controller.store.kubernetes_lists import (
+    list_report_metadata,
+    list_task_metadata,
+    touch_steps,
+)
 from controller.sweep import Findings, Sweeper
 
 _LOGGER: Final = logging.getLogger(__name__)
@@ -98,7 +103,7 @@ class Engine:
                 on_vanished=self._forget,
                 on_report_missing=self._restore_report,
             ),
-            list_tasks=partial(list_task_metadata, client, settings.namespace),
+            list_tasks=partial(_list_tasks, client, settings.namespace),
             list_reports=partial(list_report_metadata, client, settings.namespace),
         )
 
@@ -222,3 +227,8 @@ class Engine:
         self._without_report.discard(key)
         self._tasks.forget(key)
         self._reconciler.forget(key)
+
+
+async def _list_tasks(client: ApiClient, namespace: str | None) -> tuple[ObjectMeta, ...]:
+    await touch_steps(client, namespace)
+    return await list_task_metadata(client, namespace)

@@ -22,7 +22,7 @@ from controller.ports import TaskKey
 
 _LOGGER: Final = logging.getLogger(__name__)
 
-_RETRY_SECONDS: Final = 5.0
+_RETRY_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.1
 
 WATCH_LAG_SECONDS: Final = 20.0

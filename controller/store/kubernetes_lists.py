@@ -9,7 +9,7 @@ from kubernetes.aio.client import ApiClient
 
 from controller.api.meta import ObjectMeta
 from controller.store.kubernetes_requests import CORE, RESEARCH, Item, Requests, Resource
-from controller.store.names import TASK_LABEL, TASKS
+from controller.store.names import STEPS, TASK_LABEL, TASKS
 
 METADATA_CHUNK: Final = 500
 """How many objects' metadata one answer carries."""
@@ -29,6 +29,20 @@ async def list_task_metadata(
     """
     path = Resource(RESEARCH, TASKS).path(namespace)
     return await _list_metadata(client, "list the metadata of tasks", path, {"limit": str(limit)})
+
+
+async def touch_steps(client: ApiClient, namespace: str | None = None) -> None:
+    """List one step at most, so that no task is the first to ask for one.
+
+    An API server that has just learned a kind answers 429 until the kind's storage is ready.
+
+    Raises:
+        UnavailableError: no answer, or try again.
+        RefusedError: a right is missing.
+    """
+    path = Resource(RESEARCH, STEPS).path(namespace)
+    query = {"limit": "1"}
+    await Requests(client).get("list the steps", path, query, accept=_METADATA_ONLY)
 
 
 async def list_report_metadata(

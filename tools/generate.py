@@ -10,6 +10,7 @@ import yaml
 from controller.api.crd import KINDS, definition
 from tools.reasons import guards_page, terminal_reasons_page
 from tools.reference import reference_pages
+from tools.state_table import with_tables
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = "# Generated from controller/api by `make crds`; do not edit.\n"
@@ -29,6 +30,8 @@ def generated() -> dict[Path, str]:
     )
     files[ROOT / "docs" / "terminal-reasons.md"] = terminal_reasons_page()
     files[ROOT / "docs" / "guards.md"] = guards_page()
+    readme = ROOT / "README.md"
+    files[readme] = with_tables(readme.read_text("utf-8"))
     return files | reference_pages()
 
 

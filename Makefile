@@ -43,7 +43,7 @@ lint: $(READY) ## Check style and import contracts
 	@$(BIN)/lint-imports --no-logo
 
 typecheck: $(READY) ## Check types, strictly
-	@$(BIN)/mypy -p controller -p tools -p demo -p tests.controlplane
+	@$(BIN)/mypy controller tools demo tests
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix .

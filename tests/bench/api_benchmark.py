@@ -1,8 +1,8 @@
 """Measures what a task costs the API server, by the server's own counters.
 
-Prints JSON: the steps of a task over a small corpus, the write requests that it took beyond what
-the user's `kubectl apply` made, the seconds from `kubectl apply` to the first step, and the requests
-that a finished task causes in 60 s.
+Prints JSON: the steps of a task over a small corpus, the write requests that it took beyond the
+user's `kubectl apply`, the seconds from `kubectl apply` to the first step, and the requests that
+a finished task causes in 60 s.
 """
 
 from __future__ import annotations

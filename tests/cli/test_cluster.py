@@ -72,7 +72,7 @@ async def worked(kubeconfig: Path, desk: Desk) -> None:
         while not is_settled(await store.get_task(key)):
             await reconciler.reconcile(key)
     finally:
-        await client.close()
+        await client.close()  # type: ignore[no-untyped-call]  # the client types it not
 
 
 @pytest.mark.controlplane

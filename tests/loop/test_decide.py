@@ -10,7 +10,7 @@ import pytest
 
 from controller.api.errors import JournalError
 from controller.api.reasons import AcceptedReason, RunningReason, TerminalReason
-from controller.api.records import NoteKind
+from controller.api.records import NoteKind, SearchStatus
 from controller.api.step import ActionName
 from controller.api.task import (
     Budgets,
@@ -23,7 +23,15 @@ from controller.api.task import (
 from controller.loop.decide import GUARDS, decide
 from controller.loop.intents import NoteArguments
 from controller.loop.progress import Fingerprints
-from controller.loop.situation import Act, Decision, End, Interrupt, MissingReference, Wait
+from controller.loop.situation import (
+    Act,
+    Decision,
+    End,
+    Interrupt,
+    MissingReference,
+    Situation,
+    Wait,
+)
 from controller.loop.state import Retry, Usage
 from tests.situations import (
     NOW,
@@ -147,7 +155,7 @@ def test_of_two_guards_that_apply_the_earlier_wins(first: str, second: str) -> N
     assert reason_of(decide(both)) == EXPECTED[first]
 
 
-def _combined(before: object, name: str) -> object:
+def _combined(before: Situation, name: str) -> Situation:
     """Apply a change without losing the usage and errors that an earlier change made."""
     after = APPLIES[name](before)
     merged = Usage(
@@ -282,7 +290,7 @@ class TestNothingLeft:
 
     def test_every_source_failed_and_nothing_was_read(self) -> None:
         failed = planned(
-            searches=(search(status="Failed"),), errors={"source/manual": error("Unreachable")}
+            searches=(search(SearchStatus.FAILED),), errors={"source/manual": error("Unreachable")}
         )
         decision = decide(situation(failed))
         assert reason_of(decision) == TerminalReason.SOURCES_UNAVAILABLE

@@ -88,7 +88,7 @@ async def test_any_write_may_be_lost_and_the_journal_stays_the_same(
         store = FaultyStore(world.store, at, moment)
         key = world.apply(questions=QUESTIONS[:1])
         same_process = Reconciler(
-            store=store,  # type: ignore[arg-type] - it passes every call on
+            store=store.port,
             references=world.references,
             clock=world.clock,
             holder="operator-0",
@@ -133,7 +133,7 @@ async def test_a_report_written_before_the_crash_is_adopted(world: World) -> Non
     key = world.apply(questions=QUESTIONS)
     lost = FaultyStore(world.store, 10_000, Moment.BEFORE)
     operator = Reconciler(
-        store=lost,  # type: ignore[arg-type] - it passes every call on
+        store=lost.port,
         references=world.references,
         clock=world.clock,
         holder="operator-0",

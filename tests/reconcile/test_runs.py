@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from controller.api.records import NoteKind, QuestionState
 from controller.api.step import ActionName, Outcome
 from controller.api.task import REQUESTED_AT
 from controller.loop.state import fold, initial
+from controller.ports import SearchOutcome
 from tests.world import LAMP_MANUAL, MemorySource, World
 
 ABSENT = {"id": "absent", "text": "What is the default of FROST_LEVEL?"}
@@ -73,8 +75,9 @@ async def test_an_exhausted_run_goes_on_where_it_stopped(world: World) -> None:
     await world.run(key)
     after = await world.steps(key)
     assert after[: len(before)] == before
-    assert after[len(before)].spec.note is not None
-    assert after[len(before)].spec.note.kind is NoteKind.REOPENED
+    note = after[len(before)].spec.note
+    assert note is not None
+    assert note.kind is NoteKind.REOPENED
     assert (await world.task(key)).status.terminal_reason is TerminalReason.GOAL_REACHED
     assert world.lamp.searches.count(world.lamp.searches[0]) == 1
 
@@ -138,7 +141,7 @@ async def test_only_absent_answers_exhaust_the_sources(world: World) -> None:
     ],
 )
 async def test_an_ending_leaves_a_report_that_names_it(
-    world: World, spec: dict[str, object], reason: TerminalReason
+    world: World, spec: dict[str, Any], reason: TerminalReason
 ) -> None:
     key = world.apply(**spec)
     await world.run(key)
@@ -254,8 +257,8 @@ async def test_a_defect_of_an_action_ends_the_run_and_never_the_operator(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Defective(MemorySource):
-        async def search(self, *_: object, **__: object) -> None:  # type: ignore[override]
-            raise ZeroDivisionError("a defect")
+        async def search(self, query: str, *, limit: int, terms: Sequence[str]) -> SearchOutcome:
+            raise ZeroDivisionError(f"a defect: {query}, {limit}, {terms}")
 
     world.references.sources["lamp"] = Defective("lamp", LAMP_MANUAL)
     key = world.apply()

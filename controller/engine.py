@@ -9,6 +9,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from typing import Final
 
@@ -81,7 +82,7 @@ class Engine:
             object_seconds=_OBJECT_SECONDS,
             observation_seconds=settings.corpus_check_seconds,
         )
-        clock = SystemClock()
+        self._clock = clock = SystemClock()
         self._reconciler = Reconciler(
             store=store, references=self._resolver, clock=clock, holder=holder
         )
@@ -206,6 +207,9 @@ class Engine:
             return
         if seen.is_settled:
             self._reconciler.forget(key)
+            if seen.wake_up_time is not None:
+                wait = seen.wake_up_time - self._clock.now()
+                self._tasks.add_after(key, max(0.0, wait / timedelta(seconds=1)))
         else:
             self._tasks.add(key)
 

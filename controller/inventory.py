@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from controller.api.task import request_of
@@ -25,6 +26,7 @@ class SeenTask(NamedTuple):
     model: str | None
     is_settled: bool
     has_report: bool
+    wake_up_time: datetime | None = None
 
     def refers_to(self, key: ReferenceKey) -> bool:
         """Say whether the task refers to a source or model of its own namespace."""
@@ -136,7 +138,16 @@ def _seen(
         model=None if model is None else sys.intern(model),
         is_settled=_is_settled(metadata, status),
         has_report=bool(status.get("report")),
+        wake_up_time=_time(status.get("nextWakeUpTime")),
     )
+
+
+def _time(text: str | None) -> datetime | None:
+    """Read a time of a status; what cannot be read wakes nobody up."""
+    try:
+        return datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
 
 
 def _is_settled(metadata: Mapping[str, Any], status: Mapping[str, Any]) -> bool:

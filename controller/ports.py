@@ -201,6 +201,15 @@ class TaskStore(Protocol):
         """
         ...
 
+    async def remove_task(self, task: ResearchTask) -> None:
+        """Delete exactly this task (by uid), and all that it owns with it.
+
+        Raises:
+            NotFoundError: it is gone.
+            ConflictError: another task has its name now.
+        """
+        ...
+
     async def get_source(self, namespace: str, name: str) -> ResearchSource:
         """Return a source.
 
@@ -237,7 +246,7 @@ class TaskStore(Protocol):
         ...
 
     async def put_report(self, task: ResearchTask, report: StoredReport) -> None:
-        """Create the task's report, or replace its own older one.
+        """Create the task's report, or replace its own older one; one of this operation stays.
 
         Raises:
             AlreadyExistsError: an object of that name belongs to someone else.

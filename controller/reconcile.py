@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from controller.actions.attempt import attempt, interrupted
 from controller.actions.context import Context
@@ -20,10 +20,11 @@ from controller.api.meta import ObjectMeta, OwnerReference
 from controller.api.step import ResearchStep, ResearchStepSpec, step_name
 from controller.api.task import Pending, ResearchTask, ResearchTaskSpec
 from controller.events import events_of
+from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.decide import decide
 from controller.loop.recording import intent_of, is_same_intent, pending_of, record
-from controller.loop.situation import Act, Decision, Interrupt, Situation, Wait
+from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
 from controller.loop.state import RunState, fold, initial
 from controller.loop.status import build_status
 from controller.ports import Clock, ReferenceResolver, References, TaskKey, TaskStore
@@ -144,8 +145,8 @@ class Reconciler:
         if self._is_draining and key not in self._runs:
             return ON_CHANGE
         run = await self._gather(key)
-        if run is None:
-            return ON_CHANGE
+        if isinstance(run, Requeue):
+            return run
         references = await self._references.resolve(run.task)
         if run.unrecorded is not None:
             await self._record(run, run.unrecorded, references)
@@ -170,15 +171,16 @@ class Reconciler:
         await self._record(run, run.unrecorded, references)
         return AT_ONCE
 
-    async def _gather(self, key: TaskKey) -> _Run | None:
-        """Return the newest version of a task and the fold of its steps; None: nothing to do."""
+    async def _gather(self, key: TaskKey) -> _Run | Requeue:
+        """Return the newest version of a task and the fold of its steps, or when to look again."""
         run = self._runs.get(key)
         if run is not None and run.is_fresh:
             return run
         task = await self._store.get_task(key)
-        if task.metadata.deletion_timestamp is not None or is_settled(task):
+        wait = _rest_of(task, self._clock.now())
+        if wait is not None:
             self.forget(key)
-            return None
+            return wait
         if run is None or run.task.metadata.uid != task.metadata.uid:
             name, uid = task.metadata.name, task.metadata.uid
             run = _Run(task, initial(name, uid, task.spec.topic))
@@ -224,12 +226,16 @@ class Reconciler:
         if isinstance(decision, Interrupt):
             return record(situation, pending, interrupted(decision.intent, self._clock.now()))
         context = Context(situation, pending, references.sources, self._store)
-        return record(situation, pending, await attempt(context, intent_of(pending), self._clock))
+        reached(FaultPoint.K4, pending.action)
+        attempted = await attempt(context, intent_of(pending), self._clock)
+        reached(FaultPoint.K3, pending.action)
+        return record(situation, pending, attempted)
 
     async def _record(self, run: _Run, spec: ResearchStepSpec, references: References) -> None:
         """Store the step; then, in one write, its fold and the intent of the next step."""
         step = _stored_form(run.task, spec)
         await self._store.create_step(step)
+        reached(FaultPoint.K6, spec.action)
         logger.info(
             "%s/%s: step %d %s %s: %s",
             run.task.metadata.namespace,
@@ -260,12 +266,14 @@ class Reconciler:
         self, run: _Run, situation: Situation, decision: Decision, references: References
     ) -> Requeue:
         """Show a wait or an ending, if it is not shown yet."""
+        if isinstance(decision, Remove):
+            return await self._remove(run, situation)
         status = build_status(situation, decision, None)
         if status != run.task.status:
             await self._write_status(run, situation, decision, None)
-        key = TaskKey(run.task.metadata.namespace, run.task.metadata.name)
         if is_settled(run.task):
-            self.forget(key)
+            self.forget(_key_of(run.task))
+            return _rest_of(run.task, situation.now) or AT_ONCE
         if not isinstance(decision, Wait):
             return ON_CHANGE
         waits = [] if references.look_again_seconds is None else [references.look_again_seconds]
@@ -273,12 +281,28 @@ class Reconciler:
             waits.append(max(0.0, (decision.until - situation.now) / timedelta(seconds=1)))
         return Requeue(min(waits, default=None))
 
+    async def _remove(self, run: _Run, situation: Situation) -> Requeue:
+        """Delete a task that was kept for its time, if it still stands as it was decided on."""
+        key = _key_of(run.task)
+        live = await self._store.get_task(key)
+        if live.metadata.resource_version == run.task.metadata.resource_version:
+            logger.info("%s: kept for its time after it had finished; it is deleted", key)
+            await self._store.remove_task(situation.task)
+        self._mark_stale(key)
+        return ON_CHANGE
+
     async def _write_status(
         self, run: _Run, situation: Situation, decision: Decision, pending: Pending | None
     ) -> None:
         status = build_status(situation, decision, pending)
         before = run.task
+        if pending is not None:
+            reached(FaultPoint.K0, pending.action)
+        elif isinstance(decision, End) and run.state.last is not None:
+            reached(FaultPoint.K7, run.state.last.action)
         run.task = await self._store.write_status(before, status)
+        if pending is not None:
+            reached(FaultPoint.K1, pending.action)
         run.collisions = 0
         for event in events_of(before, status):
             await self._store.record_event(run.task, event)
@@ -315,6 +339,22 @@ def is_settled(task: ResearchTask) -> bool:
         and status.observed_generation == task.metadata.generation
         and status.last_handled_requested_at == task.request
     )
+
+
+def _rest_of(task: ResearchTask, now: datetime) -> Requeue | None:
+    """Return when a task that needs nothing now is to be looked at again; None: now."""
+    if task.metadata.deletion_timestamp is not None:
+        return ON_CHANGE
+    if not is_settled(task):
+        return None
+    wake_up = task.status.next_wake_up_time
+    if wake_up is None:
+        return ON_CHANGE
+    return Requeue((wake_up - now) / timedelta(seconds=1)) if wake_up > now else None
+
+
+def _key_of(task: ResearchTask) -> TaskKey:
+    return TaskKey(task.metadata.namespace, task.metadata.name)
 
 
 def _stored_form(task: ResearchTask, spec: ResearchStepSpec) -> ResearchStep:

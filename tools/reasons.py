@@ -33,8 +33,8 @@ def terminal_reasons_page() -> str:
         "`Finished=True` and the reason of `Succeeded` are always equal. The list is closed in\n"
         "this version and open to clients: treat a reason that you do not know as not\n"
         "successful. The exit codes are those of `fixpoint run` and `fixpoint watch`.\n\n"
-        "Some reasons cannot occur yet: what leads to them (calls to models, approval,\n"
-        "clarification) is not part of this version.\n\n"
+        "Some reasons cannot occur yet: what leads to them (calls to models) is not part of this\n"
+        "version.\n\n"
         + table(("reason", "`Succeeded`", "exit code", "meaning", "what to do"), rows)
     )
 

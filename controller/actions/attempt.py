@@ -23,6 +23,7 @@ from controller.api.errors import (
 from controller.api.reasons import TerminalReason
 from controller.api.records import SearchRecord, SearchStatus
 from controller.api.step import Outcome, StepError
+from controller.fault_points import during
 from controller.loop.intents import CLOSING_ACTIONS, Intent, SearchArguments
 from controller.loop.recording import Attempt, Found
 from controller.loop.situation import Situation
@@ -45,7 +46,8 @@ async def attempt(context: Context, intent: Intent, clock: Clock) -> Attempt:
     found = Found(summary="")
     try:
         async with asyncio.timeout(_seconds(context.situation)):
-            found = await perform(context, intent)
+            with during(intent.action):
+                found = await perform(context, intent)
     except ActionError as failure:
         error = failure
     except TimeoutError:

@@ -9,16 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from controller.actions.context import Context
-from controller.api.errors import ConflictError, JournalError, RetryableError
+from controller.api.errors import (
+    ConflictError,
+    JournalError,
+    PermanentError,
+    RefusedError,
+    RetryableError,
+)
+from controller.api.reasons import TerminalReason
 from controller.api.records import PublishRecord
-from controller.api.step import ActionName, ResearchStep, StepDecision
+from controller.api.step import ActionName, ResearchStep, StepDecision, Verdict
 from controller.api.task import Quality, ResearchTask
 from controller.evidence.draft import template_draft
 from controller.evidence.markdown import render
 from controller.evidence.report import RunSummary, build_report, report_json
 from controller.evidence.report_format import BudgetUse, Report
+from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.intents import DraftArguments, PublishArguments
+from controller.loop.journal import UNSEALED
 from controller.loop.recording import Found
 from controller.loop.state import RunState, fold, initial
 from controller.ports import StoredReport
@@ -39,14 +48,9 @@ async def publish(context: Context, arguments: PublishArguments) -> Found:
     report = _report(
         situation.task, situation.state, situation.assessment, context.pending.decision
     )
-    stored = await context.store.get_report(situation.task)
-    if stored is None or stored.operation_id != operation_id:
-        try:
-            await context.store.put_report(
-                situation.task, _files(report, operation_id, arguments.report_digest)
-            )
-        except ConflictError as error:
-            raise RetryableError("ReportChanged", str(error)) from error
+    if not await _is_written(context):
+        await _write(context, _files(report, operation_id, arguments.report_digest))
+        reached(FaultPoint.K5, ActionName.PUBLISH)
     statements = sum(len(question.statements) for question in report.questions)
     return Found(
         summary=f"{arguments.config_map}: {statements} statements",
@@ -57,6 +61,33 @@ async def publish(context: Context, arguments: PublishArguments) -> Found:
             citations=len(report.references),
         ),
     )
+
+
+async def _is_written(context: Context) -> bool:
+    """Ask the destination whether it carries what this very operation writes.
+
+    Raises:
+        PermanentError: it may not be asked, so it cannot be known what a former process wrote.
+    """
+    try:
+        stored = await context.store.get_report(context.situation.task)
+    except RefusedError as error:
+        raise PermanentError(
+            TerminalReason.AMBIGUOUS_EFFECT,
+            f"whether the report is written cannot be known: {error}",
+        ) from error
+    return stored is not None and stored.operation_id == context.pending.operation_id
+
+
+async def _write(context: Context, report: StoredReport) -> None:
+    try:
+        await context.store.put_report(context.situation.task, report)
+    except ConflictError as error:
+        # Somebody wrote in between: this operation itself, if its first answer was lost.
+        if not await _is_written(context):
+            raise RetryableError("ReportChanged", str(error)) from error
+    except RefusedError as error:
+        raise PermanentError("ReportRefused", str(error)) from error
 
 
 def rebuilt_report(task: ResearchTask, steps: Sequence[ResearchStep]) -> StoredReport | None:
@@ -74,7 +105,9 @@ def rebuilt_report(task: ResearchTask, steps: Sequence[ResearchStep]) -> StoredR
     assert last.spec.action is ActionName.PUBLISH
     arguments = PublishArguments.model_validate_json(last.spec.arguments)
     assessment = assess(task.spec, state)
-    if assessment.report_digest != arguments.report_digest:
+    ending = last.spec.decision.ending
+    assert ending is not None
+    if assessment.report_digest(ending) != arguments.report_digest:
         raise JournalError(
             "ReportDiffers",
             "the spec was changed since the report was published; it cannot be made again",
@@ -83,14 +116,36 @@ def rebuilt_report(task: ResearchTask, steps: Sequence[ResearchStep]) -> StoredR
     return _files(report, last.spec.operation_id, arguments.report_digest)
 
 
+def drafted_report(task: ResearchTask, steps: Sequence[ResearchStep]) -> StoredReport | None:
+    """Return the draft as the report that it would be if it were approved; None: there is none.
+
+    Raises:
+        JournalError: the journal does not fold.
+    """
+    state = initial(task.metadata.name, task.metadata.uid, task.spec.topic)
+    for step in steps:
+        state = fold(state, step)
+    assessment = assess(task.spec, state)
+    if state.statements is None or state.draft_basis != assessment.basis:
+        return None
+    decision = StepDecision(
+        verdict=Verdict.FINISH,
+        reason=TerminalReason.GOAL_REACHED,
+        message=f"a draft, not published: it waits for a decision on {assessment.draft_digest}",
+    )
+    report = _report(task, state, assessment, decision)
+    return _files(report, UNSEALED, assessment.draft_digest)
+
+
 def _report(
     task: ResearchTask, state: RunState, assessment: Assessment, decision: StepDecision
 ) -> Report:
     ending = decision.ending
     assert ending is not None
     assert state.last is not None
+    is_withheld = assessment.published(ending) is not assessment.findings
     return build_report(
-        assessment.findings,
+        assessment.published(ending),
         RunSummary(
             namespace=task.metadata.namespace,
             name=task.metadata.name,
@@ -112,6 +167,7 @@ def _report(
             budgets=_budgets(task, state),
             question_steps=dict(state.question_steps),
             language=task.spec.language,
+            draft_digest=assessment.draft_digest if is_withheld else None,
             hand_off=None if ending == "GoalReached" else task.spec.hand_off,
         ),
     )

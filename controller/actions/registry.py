@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
 
 from controller.actions import publish, research
 from controller.actions.context import Context
-from controller.api.records import NoteRecord
+from controller.api.records import AskRecord, NoteRecord
 from controller.api.step import ActionName
-from controller.loop.intents import (
-    DraftArguments,
-    Intent,
-    NoteArguments,
-    PlanArguments,
-    PublishArguments,
-    QuestionArguments,
-    SearchArguments,
-)
+from controller.loop.intents import AskArguments, Intent, NoteArguments
 from controller.loop.recording import Found
 
 
@@ -27,30 +20,36 @@ async def perform(context: Context, intent: Intent) -> Found:
         ActionError: it could not be done.
         StoreError: the store did not answer.
     """
-    match intent.arguments:
-        case PlanArguments() as arguments:
-            return await research.plan(context, arguments)
-        case SearchArguments() as arguments:
-            return await research.search(context, arguments)
-        case QuestionArguments() as arguments:
-            return await _on_question(context, intent.action, arguments)
-        case DraftArguments() as arguments:
-            return await publish.draft(context, arguments)
-        case PublishArguments() as arguments:
-            return await publish.publish(context, arguments)
-        case NoteArguments() as arguments:
-            return _note(arguments)
-    assert_never(intent.arguments)
+    return await _ACTIONS[intent.action](context, intent.arguments)
 
 
-async def _on_question(context: Context, action: ActionName, arguments: QuestionArguments) -> Found:
-    if action is ActionName.EXTRACT:
-        return await research.extract(context, arguments)
-    if action is ActionName.REFINE:
-        return await research.refine(context, arguments)
-    return await research.conclude(context, arguments)
+async def ask(_: Context, arguments: AskArguments) -> Found:
+    """Name the fields that only the user can fill; the status asks for them."""
+    return Found(
+        summary=f"asked for {', '.join(arguments.fields)}", ask=AskRecord(fields=arguments.fields)
+    )
 
 
-def _note(arguments: NoteArguments) -> Found:
-    record = NoteRecord(kind=arguments.kind, reason=arguments.reason, message=arguments.message)
+async def note(_: Context, arguments: NoteArguments) -> Found:
+    """Record that the state moved without an action."""
+    record = NoteRecord(
+        kind=arguments.kind,
+        reason=arguments.reason,
+        message=arguments.message,
+        draft_digest=arguments.draft_digest,
+    )
     return Found(summary=f"{arguments.kind}: {arguments.message}", note=record)
+
+
+# An intent's arguments are of its action's type: both come from `loop.intents.ARGUMENTS`.
+_ACTIONS: Final[Mapping[ActionName, Callable[[Context, Any], Awaitable[Found]]]] = {
+    ActionName.PLAN: research.plan,
+    ActionName.SEARCH: research.search,
+    ActionName.EXTRACT: research.extract,
+    ActionName.REFINE: research.refine,
+    ActionName.CONCLUDE: research.conclude,
+    ActionName.ASK: ask,
+    ActionName.DRAFT: publish.draft,
+    ActionName.PUBLISH: publish.publish,
+    ActionName.NOTE: note,
+}

@@ -1,68 +1,36 @@
-"""Research without a model: plan, search, extract, refine, conclude; without a model.
+"""Research: plan, search, extract, refine, conclude; without a model.
 
-The extractive policy writes queries from the question's own words and takes the best windows of
-the text as quotes. It is deterministic to the byte: the same corpus and task give the same facts.
+All but `Search` only compute: the extractive policy that does it is part of the pure loop, so
+that a replay can perform the same actions again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from controller.actions.context import Context
 from controller.api.errors import PermanentError
 from controller.api.records import (
     Block,
     Evidence,
-    ExtractRecord,
-    Fact,
-    FactStatus,
     Hit,
-    PlanRecord,
-    Query,
-    Question,
     SearchRecord,
     SearchStatus,
     Span,
 )
 from controller.api.step import MAX_EVIDENCE_BYTES
-from controller.evidence.queries import (
-    first_query,
-    passage_terms,
-    plan_questions,
-    refinements,
-)
 from controller.evidence.terms import weighed_terms
-from controller.evidence.verification import Candidate, verify_fact
-from controller.evidence.windows import Ranked, best_windows
-from controller.loop.assessment import concluded
+from controller.loop import extractive
 from controller.loop.intents import PlanArguments, QuestionArguments, SearchArguments
 from controller.loop.recording import Found
 from controller.loop.state import merged
 from controller.loop.status import shortened
 from controller.ports import Passage, SearchOutcome
 
-QUOTES_PER_QUESTION: Final = 3
-"""How many windows an `Extract` offers to the verifier."""
-
-SCORE_SHARE_PERCENT: Final = 78
-"""A window that scores less than this share of the best one is not offered: it would only follow
-from the heading that it stands under. Chosen by eye on a dozen questions on Django."""
-
 
 async def plan(context: Context, arguments: PlanArguments) -> Found:
     """Write the questions, if the task has none, and the first query of each."""
-    if arguments.question_ids:
-        questions = tuple(context.question(i) for i in arguments.question_ids)
-    else:
-        questions = plan_questions(context.situation.task.spec.topic)
-    queries = tuple(
-        Query(question_id=q.id, text=first_query(q.text, context.language)) for q in questions
-    )
-    return Found(
-        summary=f"{len(queries)} queries for {len(questions)} questions",
-        plan=PlanRecord(questions=questions, queries=queries),
-    )
+    return extractive.plan(context.situation, arguments)
 
 
 async def search(context: Context, arguments: SearchArguments) -> Found:
@@ -92,53 +60,17 @@ async def search(context: Context, arguments: SearchArguments) -> Found:
 
 async def extract(context: Context, arguments: QuestionArguments) -> Found:
     """Offer the best windows of a question's evidence to the verifier; keep its verdicts."""
-    question = context.question(arguments.question_id)
-    weights = context.weights(question.id)
-    ranked = tuple(_ranked(context, question))
-    windows = best_windows(question.text, ranked, weights, QUOTES_PER_QUESTION, context.language)
-    least = max((w.score for w in windows), default=0) * SCORE_SHARE_PERCENT // 100
-    facts = tuple(
-        verify_fact(
-            question,
-            Candidate(window.document_id, window.text, window.start),
-            context.findings.evidence,
-            weights,
-            context.language,
-        )
-        for window in windows
-        if window.score >= least
-    )
-    documents = dict.fromkeys(passage.document_id for passage in ranked)
-    verified = sum(fact.status is FactStatus.VERIFIED for fact in facts)
-    return Found(
-        summary=f"{verified} of {len(facts)} quotes verified",
-        extract=ExtractRecord(
-            question_id=question.id, facts=_distinct(facts), document_ids=tuple(documents)[:64]
-        ),
-    )
+    return extractive.extract(context.situation, arguments)
 
 
 async def refine(context: Context, arguments: QuestionArguments) -> Found:
     """Write further queries for a question whose first ones brought no answer."""
-    question = context.question(arguments.question_id)
-    known = {q.text for q in context.findings.queries if q.question_id == question.id}
-    weights = context.weights(question.id)
-    best = next((r.blocks for r in _ranked(context, question)), ())
-    added = passage_terms(question.text, best, weights, context.language)
-    queries = tuple(
-        Query(question_id=question.id, text=text)
-        for text in refinements(question.text, weights, added, context.language)
-        if text not in known
-    )
-    return Found(summary=f"{len(queries)} further queries", plan=PlanRecord(queries=queries))
+    return extractive.refine(context.situation, arguments)
 
 
 async def conclude(context: Context, arguments: QuestionArguments) -> Found:
     """Say what the records answer: found, not found with a certificate, or unresolved and why."""
-    question = context.question(arguments.question_id)
-    answer = concluded(context.situation.task.spec, context.findings, question)
-    reason = f" ({answer.reason})" if answer.reason else ""
-    return Found(summary=f"{question.id} is {answer.state}{reason}", answer=answer)
+    return extractive.conclude(context.situation, arguments)
 
 
 def _limit(context: Context, source_name: str) -> int:
@@ -177,31 +109,6 @@ def _hits(passages: Iterable[Passage]) -> Iterator[Hit]:
             document_id=passage.document.id,
             span=Span(start=first.start, end=last.end),
         )
-
-
-def _ranked(context: Context, question: Question) -> Iterator[Ranked]:
-    """Yield the recorded passages of a question's searches, the best of each search first."""
-    blocks = {e.document.id: e.blocks for e in context.findings.evidence}
-    seen: set[tuple[str, int, int]] = set()
-    for record in context.findings.searches:
-        if record.question_id != question.id:
-            continue
-        for hit in record.hits:
-            if hit.document_id is None or hit.span is None:
-                continue
-            key = (hit.document_id, hit.span.start, hit.span.end)
-            inside = tuple(
-                b
-                for b in blocks.get(hit.document_id, ())
-                if hit.span.start <= b.start and b.end <= hit.span.end
-            )
-            if inside and key not in seen:
-                seen.add(key)
-                yield Ranked(hit.document_id, inside, hit.relevance)
-
-
-def _distinct(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    return tuple({fact.id: fact for fact in facts}.values())
 
 
 def _search_summary(outcome: SearchOutcome) -> str:

@@ -365,6 +365,18 @@ class NoteKind(StrEnum):
     WAITING = "Waiting"
     WAITING_ENDED = "WaitingEnded"
     REOPENED = "Reopened"
+    AWAITING_INPUT = "AwaitingInput"
+    INPUT_TAKEN = "InputTaken"
+
+
+FieldName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
+"""The name of something that only the user knows: a `{placeholder}` of a task's texts."""
+
+
+class AskRecord(ApiModel):
+    """What `Ask` asked the user for."""
+
+    fields: Annotated[tuple[FieldName, ...], Field(min_length=1, max_length=10)]
 
 
 class NoteRecord(ApiModel):
@@ -373,3 +385,4 @@ class NoteRecord(ApiModel):
     kind: NoteKind
     reason: Word | None = None
     message: Message = ""
+    draft_digest: Digest | None = None

@@ -24,6 +24,7 @@ from controller.api.meta import ObjectMeta
 from controller.api.reasons import TerminalReason
 from controller.api.records import (
     Answer,
+    AskRecord,
     Evidence,
     ExtractRecord,
     NoteRecord,
@@ -54,6 +55,7 @@ class ActionName(StrEnum):
     EXTRACT = "Extract"
     REFINE = "Refine"
     CONCLUDE = "Conclude"
+    ASK = "Ask"
     DRAFT = "Draft"
     PUBLISH = "Publish"
     NOTE = "Note"
@@ -159,6 +161,7 @@ class ResearchStepSpec(ApiModel):
     answer: Answer | None = None
     statements: Annotated[tuple[Statement, ...], Field(max_length=256)] | None = None
     publish: PublishRecord | None = None
+    ask: AskRecord | None = None
     note: NoteRecord | None = None
     fingerprint: Digest
     previous_digest: Digest

@@ -28,8 +28,8 @@ from controller.api.base import (
 )
 from controller.api.meta import Condition, ConditionStatus, ObjectMeta, ObjectReference
 from controller.api.reasons import ConditionType, TerminalReason
-from controller.api.records import AnswerReason, Question, QuestionState
-from controller.api.schema import Rule, listed, rules, validated
+from controller.api.records import AnswerReason, FieldName, Question, QuestionState
+from controller.api.schema import Rule, listed, listed_as_set, rules, validated
 from controller.api.step import MAX_ARGUMENTS, ActionName, Index, StepDecision
 
 REQUESTED_AT: Final = f"{GROUP}/requestedAt"
@@ -113,7 +113,7 @@ class DesiredState(StrEnum):
 class Clarification(ApiModel):
     """The user's answer to what `status.awaiting` asks for."""
 
-    field: Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
+    field: FieldName
     answer: Annotated[str, Field(max_length=1024)]
 
 
@@ -312,6 +312,14 @@ class LastStep(ApiModel):
     transition_reason: Word
 
 
+class Awaiting(ApiModel):
+    """What a person is asked for, and until when: answers, or a verdict on a draft."""
+
+    fields: Annotated[tuple[FieldName, ...], Field(max_length=10), listed_as_set()] = ()
+    approval_digest: Digest | None = None
+    deadline: Time
+
+
 class JournalStatus(ApiModel):
     """How far the journal goes that this status was folded from."""
 
@@ -387,6 +395,7 @@ class ResearchTaskStatus(ApiModel):
     ] = ()
     next_wake_up_time: Time | None = None
     wake_up_reason: Word | None = None
+    awaiting: Awaiting | None = None
     last_step: LastStep | None = None
     journal: JournalStatus | None = None
     report: ReportStatus | None = None

@@ -22,7 +22,7 @@ from controller.evidence.markdown import render
 from controller.evidence.report import report_json
 from controller.evidence.report_format import Report
 from controller.evidence.score import score
-from controller.loop.assessment import assess
+from controller.loop.assessment import Assessment, assess
 from controller.loop.state import RunState, fold, initial
 from controller.ports import StoredReport
 from controller.store.validation import faults
@@ -66,10 +66,15 @@ def check_report(
         return Checked((f"the journal: {error} ({error.error_class})",))
     if state is None:
         return Checked(("the journal: it records no publication of this report",))
-    findings = assess(task.spec, state).findings
+    assessment = assess(task.spec, state)
+    findings = assessment.findings
     target, language = task.spec.goal.target_origins, task.spec.language
     discrepancies = audit(report, findings, target_origins=target, language=language)
-    lies = (*map(str, discrepancies), *_bound(report, stored, state))
+    lies = (
+        *map(str, discrepancies),
+        *_bound(report, stored, state),
+        *_withheld(report, assessment),
+    )
     return Checked(lies, _tally(report, findings, state, target, language))
 
 
@@ -102,6 +107,15 @@ def _bound(report: Report, stored: StoredReport, state: RunState) -> Iterator[st
         yield f"{JSON_FILE}: it holds more than the report, or is written otherwise"
     if stored.files.get(MARKDOWN_FILE) != render(report):
         yield f"{MARKDOWN_FILE}: it is not what {JSON_FILE} renders to"
+
+
+def _withheld(report: Report, assessment: Assessment) -> Iterator[str]:
+    """Yield where statements are withheld that should not be, or the other way round."""
+    is_withheld = assessment.published(report.ending.reason) is not assessment.findings
+    expected = assessment.draft_digest if is_withheld else None
+    named = report.withheld.draft_digest if report.withheld else None
+    if named != expected:
+        yield f"the report: it withholds the draft {named}, it should be {expected}"
 
 
 def _tally(

@@ -13,6 +13,11 @@ from controller.api.task import QuestionStatus, ResearchTask
 from controller.cli.observer import StepView
 
 
+def line_of(step: ResearchStep) -> str:
+    """Return the line of a step, with its newline."""
+    return canonical_json(step.to_json()) + "\n"
+
+
 class JournalLog:
     """Writes each step that it is told of; a file that is there is replaced."""
 
@@ -42,7 +47,7 @@ class JournalLog:
 
     def write(self, step: ResearchStep) -> None:
         """Write one step, so that it can be read at once."""
-        self._file.write(canonical_json(step.to_json()) + "\n")
+        self._file.write(line_of(step))
         self._file.flush()
 
     def begun(self, task: ResearchTask) -> None:

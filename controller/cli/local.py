@@ -65,7 +65,7 @@ async def drive(
             return task
         if requeue.after == 0:
             continue
-        if requeue.after is None or stop.is_set():
+        if requeue.after is None or task.status.awaiting is not None or stop.is_set():
             return task
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(requeue.after, _LONGEST_WAIT_SECONDS)):

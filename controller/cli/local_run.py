@@ -18,7 +18,7 @@ from controller.actions.publish import JSON_FILE, MARKDOWN_FILE
 from controller.api.errors import NotFoundError, UserError
 from controller.api.reasons import TERMINAL, ExitCode
 from controller.api.source import ResearchSource
-from controller.api.task import ResearchTask
+from controller.api.task import Awaiting, ResearchTask
 from controller.cli import wording
 from controller.cli.documents import TOPIC_VARIABLE, TaskFile, missing_sources, read_task_file
 from controller.cli.exits import INTERRUPTED
@@ -212,6 +212,11 @@ async def _close(request: _Request, store: LocalStore, task: ResearchTask, *, st
             )
             request.say(labelled("next", f"the same command goes on from there: {again}"))
             return INTERRUPTED
+        if task.status.awaiting is not None:
+            for line in _asked_for(task.status.awaiting, home):
+                request.say(line)
+            request.say(labelled("next", f"then: {again}"))
+            return ExitCode.HAND_OFF
         request.say(labelled("suspended", "as spec.desiredState asks for"))
         request.say(labelled("next", f"set it to Running, and: {again}"))
         return ExitCode.HAND_OFF
@@ -224,6 +229,17 @@ async def _close(request: _Request, store: LocalStore, task: ResearchTask, *, st
     request.say(wording.next_line(task))
     request.say(labelled("", f"fixpoint verify {name} {home.options}"))
     return TERMINAL[reason].exit_code
+
+
+def _asked_for(awaiting: Awaiting, home: Home) -> Iterator[str]:
+    """Say what a person is asked for, and where the answer goes."""
+    for field in awaiting.fields:
+        yield labelled("asked", f"{field}: put {{field: {field}, answer: ...}} in clarifications")
+    if awaiting.approval_digest is not None:
+        yield labelled("asked", f"approve or deny the draft {awaiting.approval_digest}")
+        yield labelled("", f"read it: fixpoint report --draft {home.options}".rstrip())
+        yield labelled("", "decide: put its digest and a verdict in spec.approval.decision")
+    yield labelled("until", f"{awaiting.deadline:%Y-%m-%d %H:%M:%S} UTC")
 
 
 async def _written_report(request: _Request, store: LocalStore, task: ResearchTask) -> str:

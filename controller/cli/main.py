@@ -15,9 +15,11 @@ import typer
 from controller.api.errors import JournalError, NotFoundError, StoreError, UserError
 from controller.api.reasons import ExitCode
 from controller.cli.exits import INTERRUPTED, exits
+from controller.cli.replay import replay
 from controller.cli.report import report
 from controller.cli.run import run
 from controller.cli.terminal import complain
+from controller.cli.trace import trace
 from controller.cli.verify import verify
 from controller.cli.version import version
 from controller.cli.watch import watch
@@ -32,7 +34,7 @@ app: Final = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 
-for command in (run, watch, report, verify, exits, version):
+for command in (run, watch, report, verify, trace, replay, exits, version):
     app.command()(command)
 
 

@@ -40,6 +40,10 @@ def report(
     plain: Annotated[
         bool, typer.Option("--plain", help="Print the Markdown as it is, on a terminal too.")
     ] = False,
+    draft: Annotated[
+        bool,
+        typer.Option("--draft", help="Show the draft that waits for approval, not the report."),
+    ] = False,
     store: StoreOption = None,
     local: LocalOption = False,
     kubeconfig: KubeconfigOption = None,
@@ -56,7 +60,8 @@ def report(
     home, key = chosen_task(
         name, file, store=store, local=local, kubeconfig=kubeconfig, namespace=namespace
     )
-    text = asyncio.run(_text(home, key, JSON_FILE if as_json else MARKDOWN_FILE))
+    file_name = JSON_FILE if as_json else MARKDOWN_FILE
+    text = asyncio.run((_draft if draft else _text)(home, key, file_name))
     if text is None:
         return ExitCode.PROVIDER
     console = output()
@@ -86,6 +91,21 @@ async def _text(home: Home, key: TaskKey, file: str) -> str | None:
         command = f"fixpoint watch {key.name} {home.options}".rstrip()
         why = f"it has not ended ({activity(task)}); follow it with `{command}`"
     complain(f"the ResearchTask {key} has no {file}: {why}")
+    return None
+
+
+async def _draft(home: Home, key: TaskKey, file: str) -> str | None:
+    """Return a file of the drafted report, or say that there is no draft."""
+    from controller.actions.publish import drafted_report
+    from controller.cli.homes import open_home
+
+    async with open_home(home) as store:
+        task = await store.get_task(key)
+        steps = await store.list_steps(task, 0)
+    drafted = drafted_report(task, steps)
+    if drafted is not None:
+        return drafted.files[file]
+    complain(f"the ResearchTask {key} has no draft of what it has found so far")
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from controller.api.records import (
@@ -101,8 +101,12 @@ def audit(
         findings: the fold of the journal that the report was made from.
         target_origins: `spec.goal.targetOrigins` of the run, which the score depends on.
         language: of the task, an ISO 639-1 code.
+
+    A report whose statements are withheld is held against the findings without statements; that
+    they were to be withheld is for the caller to say, who knows the spec.
     """
-    auditor = _Auditor(report, findings, language)
+    shown = replace(findings, statements=()) if report.withheld else findings
+    auditor = _Auditor(report, shown, language)
     return (
         *auditor.statements(),
         *auditor.other_facts(),
@@ -295,6 +299,7 @@ def _summary(report: Report, language: str) -> RunSummary:
         ending=report.ending.reason,
         message=report.ending.message,
         language=language,
+        draft_digest=report.withheld.draft_digest if report.withheld else None,
         quality=report.quality,
         budgets=report.budgets,
         question_steps={question.id: question.steps for question in report.questions},

@@ -101,6 +101,12 @@ def _opening(report: Report) -> Iterator[str]:
     if ending.message:
         yield ""
         yield escape(ending.message)
+    if report.withheld:
+        yield ""
+        yield (
+            "**What was found is withheld**: the draft was not approved. Its digest is "
+            f"`{report.withheld.draft_digest}`; `fixpoint report --draft` shows it."
+        )
     if report.omitted:
         yield ""
         yield (

@@ -44,6 +44,7 @@ from controller.evidence.report_format import (
     ReportReference,
     ReportStatement,
     ReportTask,
+    Withheld,
 )
 from controller.evidence.score import distinct_origins
 from controller.evidence.support import Support
@@ -105,6 +106,7 @@ class RunSummary:
     recorded_at: datetime
     message: str = ""
     language: str = "en"
+    draft_digest: str | None = None
     budgets: tuple[BudgetUse, ...] = ()
     question_steps: Mapping[str, int] = field(default_factory=dict)
     hand_off: HandOff | None = None
@@ -266,6 +268,7 @@ def _report(
         omitted=omitted,
         journal=ReportJournal(steps=run.journal_steps, digest=run.journal_digest),
         digest=digest,
+        withheld=Withheld(draft_digest=run.draft_digest) if run.draft_digest else None,
     )
 
 

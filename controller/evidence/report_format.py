@@ -210,6 +210,14 @@ class Omitted(ApiModel):
     certificates: Annotated[Count, _described("Certificates left out.", CHECKED_COMPUTED)] = 0
 
 
+class Withheld(ApiModel):
+    """The statements are not published, since nobody has approved the draft that holds them."""
+
+    draft_digest: Annotated[
+        Digest, _described("The digest of the draft that was to be approved.", CHECKED_LEGAL)
+    ]
+
+
 class ReportJournal(ApiModel):
     """The journal that the report was made from."""
 
@@ -264,6 +272,10 @@ class Report(ApiModel):
     omitted: Annotated[
         Omitted | None, _described("Present where the report was cut to fit.", CHECKED_COMPUTED)
     ] = None
+    withheld: Annotated[
+        Withheld | None,
+        _described("Present where no approval was given.", CHECKED_COMPUTED),
+    ] = None
     journal: Annotated[ReportJournal, _described("What it was made from.", CHECKED_LEGAL)]
     digest: Annotated[
         Digest,
@@ -292,4 +304,5 @@ __all__ = [
     "ReportReference",
     "ReportStatement",
     "ReportTask",
+    "Withheld",
 ]

@@ -7,10 +7,11 @@ that was not tried has become possible since.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from controller.api.base import digest_of
+from controller.api.reasons import TerminalReason
 from controller.api.records import (
     Answer,
     AnswerReason,
@@ -21,6 +22,7 @@ from controller.api.records import (
     SearchStatus,
 )
 from controller.api.task import (
+    ApprovalMode,
     GoalPredicate,
     PredicateMet,
     PredicateName,
@@ -31,6 +33,7 @@ from controller.evidence.certificates import conclude
 from controller.evidence.findings import Findings
 from controller.evidence.report import report_digest
 from controller.evidence.score import Score, distinct_origins, score
+from controller.loop.clarification import asked_questions
 from controller.loop.progress import fingerprint
 from controller.loop.state import RunState
 
@@ -87,6 +90,7 @@ class Assessment:
     predicates: tuple[GoalPredicate, ...]
     basis: str
     language: str
+    needs_approval: bool
 
     @property
     def goal_holds(self) -> bool:
@@ -94,9 +98,18 @@ class Assessment:
         return all(p.met is PredicateMet.TRUE for p in self.predicates)
 
     @property
-    def report_digest(self) -> str:
-        """The digest of what a report would say now; no times and no usage are in it."""
+    def draft_digest(self) -> str:
+        """The digest of what the draft says: what an approval approves."""
         return report_digest(self.findings, self.language)
+
+    def published(self, ending: TerminalReason) -> Findings:
+        """Return what a report under this ending says: without approval, no statements."""
+        is_approved = not self.needs_approval or ending is TerminalReason.GOAL_REACHED
+        return self.findings if is_approved else replace(self.findings, statements=())
+
+    def report_digest(self, ending: TerminalReason) -> str:
+        """Return the digest of what a report would say; no times and no usage are in it."""
+        return report_digest(self.published(ending), self.language)
 
     @property
     def fingerprint(self) -> str:
@@ -111,7 +124,9 @@ class Assessment:
 
 def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
     """Return what the state means under a spec."""
-    questions = spec.questions or tuple(Question(id=i, text=t) for i, t in state.questions.items())
+    questions = asked_questions(spec) or tuple(
+        Question(id=i, text=t) for i, t in state.questions.items()
+    )
     records = _records(spec, state, questions)
     views = tuple(_view(spec, state, records, q) for q in questions)
     findings = Findings(
@@ -131,6 +146,7 @@ def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
         predicates=_predicates(spec, views, findings, quality),
         basis=_basis(findings, views),
         language=spec.language,
+        needs_approval=spec.approval.mode is ApprovalMode.REQUIRED,
     )
 
 

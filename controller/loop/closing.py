@@ -12,8 +12,15 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from controller.api.reasons import RunningReason, TerminalReason
+from controller.api.records import NoteKind
 from controller.api.step import ActionName, StepDecision, Verdict
-from controller.loop.intents import CLOSING_ACTIONS, DraftArguments, Intent, PublishArguments
+from controller.loop.intents import (
+    CLOSING_ACTIONS,
+    DraftArguments,
+    Intent,
+    NoteArguments,
+    PublishArguments,
+)
 from controller.loop.situation import Act, Decision, End, Situation, Wait
 from controller.loop.state import ErrorCount, Retry
 
@@ -37,7 +44,7 @@ def close(situation: Situation, reason: TerminalReason, message: str) -> Decisio
     is none: it ends under the failure's name.
     """
     message = message[:MAX_MESSAGE]
-    if (broken := _closing_failure(situation)) is not None:
+    if (broken := closing_failure(situation)) is not None:
         if reason is TerminalReason.GOAL_REACHED:
             return End(ending_of(broken, TerminalReason.REPEATED_FAILURE), broken.message)
         return End(reason, f"{message}; no report: {broken.message}"[:MAX_MESSAGE])
@@ -46,22 +53,27 @@ def close(situation: Situation, reason: TerminalReason, message: str) -> Decisio
         return Wait(RunningReason.BACKING_OFF, retry.message, until=wake_up(retry))
     verdict = Verdict.FINISH if reason is TerminalReason.GOAL_REACHED else Verdict.FAIL
     decision = StepDecision(verdict=verdict, reason=reason, message=message)
-    return Act(with_attempt(situation, _closing_intent(situation, decision)))
-
-
-def _closing_intent(situation: Situation, decision: StepDecision) -> Intent:
-    state, basis = situation.state, situation.assessment.basis
-    if state.statements is None or state.draft_basis != basis:
-        return Intent(ActionName.DRAFT, DraftArguments(basis=basis), decision)
-    config_map = f"{situation.task.metadata.name}-report"
-    return Intent(
-        ActionName.PUBLISH,
-        PublishArguments(config_map=config_map, report_digest=situation.assessment.report_digest),
-        decision,
+    if not has_draft(situation):
+        return Act(with_attempt(situation, draft_intent(situation, decision)))
+    arguments = PublishArguments(
+        config_map=f"{situation.task.metadata.name}-report",
+        report_digest=situation.assessment.report_digest(reason),
     )
+    return Act(with_attempt(situation, Intent(ActionName.PUBLISH, arguments, decision)))
 
 
-def _closing_failure(situation: Situation) -> ErrorCount | None:
+def has_draft(situation: Situation) -> bool:
+    """Say whether there is a draft of today's answers and facts."""
+    state = situation.state
+    return state.statements is not None and state.draft_basis == situation.assessment.basis
+
+
+def draft_intent(situation: Situation, decision: StepDecision) -> Intent:
+    """Return the intent to draft today's answers and facts."""
+    return Intent(ActionName.DRAFT, DraftArguments(basis=situation.assessment.basis), decision)
+
+
+def closing_failure(situation: Situation) -> ErrorCount | None:
     """Return the failure for which no closing step is tried again, if there is one."""
     error = situation.state.errors.get("report")
     limit = situation.task.spec.progress_policy.identical_failure_limit
@@ -80,7 +92,8 @@ def same_ending(situation: Situation, before: StepDecision, now: Decision) -> bo
         now.intent.decision.reason == before.reason
         and now.intent.action is ActionName.PUBLISH
         and report is not None
-        and report.report_digest == situation.assessment.report_digest
+        and report.report_digest
+        == situation.assessment.report_digest(TerminalReason(before.reason))
     )
 
 
@@ -106,3 +119,12 @@ def wake_up(retry: Retry) -> datetime:
         return retry.not_before
     delay: timedelta = min(_FIRST_BACK_OFF * int(2 ** (retry.attempts - 1)), _LONGEST_BACK_OFF)
     return retry.ended_at + delay
+
+
+def note(kind: NoteKind, reason: str, message: str, draft_digest: str | None = None) -> Act:
+    """Return the intent to record that the state moved without an action."""
+    decision = StepDecision(verdict=Verdict.CONTINUE, reason=reason)
+    arguments = NoteArguments(
+        kind=kind, reason=reason, message=message[:MAX_MESSAGE], draft_digest=draft_digest
+    )
+    return Act(Intent(ActionName.NOTE, arguments, decision))

@@ -15,11 +15,13 @@ from typing import Final
 
 from controller.api.reasons import RunningReason, TerminalReason
 from controller.api.records import AnswerReason, NoteKind
-from controller.api.step import ActionClass, ActionName, StepDecision, Verdict
+from controller.api.step import ActionClass
 from controller.api.task import DesiredState, PredicateMet
 from controller.loop.assessment import assess, searched_in_vain
-from controller.loop.closing import close, ending_of, same_ending, wake_up, with_attempt
-from controller.loop.intents import Intent, NoteArguments, parse_arguments
+from controller.loop.closing import close, ending_of, note, same_ending, wake_up, with_attempt
+from controller.loop.hand_off import approval, clarification
+from controller.loop.intents import Intent, parse_arguments
+from controller.loop.lifetime import kept
 from controller.loop.policy import next_intent
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
 from controller.loop.state import ErrorCount, RunState, reopened
@@ -30,10 +32,8 @@ Guard = Callable[[Situation], Decision | None]
 
 def decide(situation: Situation) -> Decision:
     """Return the one decision that the situation calls for."""
-    for guard in GUARDS:
-        if (decision := guard(situation)) is not None:
-            return decision
-    raise AssertionError("the last guard always decides")
+    decision = next(d for guard in GUARDS if (d := guard(situation)) is not None)
+    return kept(situation, decision) if isinstance(decision, End) else decision
 
 
 def journal_corrupt(situation: Situation) -> Decision | None:
@@ -70,7 +70,7 @@ def reopening(situation: Situation) -> Decision | None:
     )
     if same_ending(situation, closing.decision, decision):
         return before
-    return _note(NoteKind.REOPENED, "SpecChanged", "the task was changed or asked for again")
+    return note(NoteKind.REOPENED, "SpecChanged", "the task was changed or asked for again")
 
 
 def pending_in_doubt(situation: Situation) -> Decision | None:
@@ -104,21 +104,27 @@ def spec_invalid(situation: Situation) -> Decision | None:
 
 def suspended(situation: Situation) -> Decision | None:
     """Between two actions a run can be suspended and resumed."""
-    is_noted = situation.state.pause is NoteKind.SUSPENDED
-    if situation.task.spec.desired_state is DesiredState.SUSPENDED:
-        message = "suspended by spec.desiredState"
-        if not is_noted:
-            return _note(NoteKind.SUSPENDED, "SuspendedByUser", message)
-        return Wait(RunningReason.SUSPENDED, message)
-    return _note(NoteKind.RESUMED, "ResumedByUser", "resumed") if is_noted else None
+    if situation.task.spec.desired_state is not DesiredState.SUSPENDED:
+        return None
+    message = "suspended by spec.desiredState"
+    if situation.state.pause is not NoteKind.SUSPENDED:
+        return note(NoteKind.SUSPENDED, "SuspendedByUser", message)
+    return Wait(RunningReason.SUSPENDED, message)
 
 
 def goal_reached(situation: Situation) -> Decision | None:
-    """Every goal predicate holds on the recorded facts."""
+    """Every goal predicate holds on the recorded facts, and the draft is approved if it must be."""
     if not situation.assessment.goal_holds:
         return None
+    if situation.assessment.needs_approval and (decision := approval(situation)) is not None:
+        return decision
     met = ", ".join(f"{p.name} {p.current}/{p.target}" for p in situation.assessment.predicates)
     return close(situation, TerminalReason.GOAL_REACHED, f"every goal predicate holds: {met}")
+
+
+def awaiting_clarification(situation: Situation) -> Decision | None:
+    """What only the user knows is asked for before any work is done, and never guessed."""
+    return clarification(situation)
 
 
 def deadline_exceeded(situation: Situation) -> Decision | None:
@@ -138,17 +144,26 @@ def references_not_ready(situation: Situation) -> Decision | None:
     """Waiting is not ending: the run goes on when what is missing is there."""
     missing, is_noted = situation.missing, situation.state.pause is NoteKind.WAITING
     if missing is None:
-        if is_noted:
-            return _note(NoteKind.WAITING_ENDED, "ReferencesReady", "every reference is ready")
         return None
     if not is_noted or situation.state.pause_reason != missing.reason:
-        return _note(NoteKind.WAITING, missing.reason, missing.message)
+        return note(NoteKind.WAITING, missing.reason, missing.message)
     return Wait(
         RunningReason.WAITING_FOR_REFERENCE,
         missing.message,
         until=_deadline(situation),
         accepted=missing.reason,
     )
+
+
+def pause_ended(situation: Situation) -> Decision | None:
+    """No guard before this one holds the run up any more: it goes on."""
+    ended = {
+        NoteKind.SUSPENDED: (NoteKind.RESUMED, "ResumedByUser", "resumed"),
+        NoteKind.WAITING: (NoteKind.WAITING_ENDED, "ReferencesReady", "every reference is ready"),
+        NoteKind.AWAITING_INPUT: (NoteKind.INPUT_TAKEN, "InputTaken", "nothing is asked any more"),
+    }
+    pause = situation.state.pause
+    return note(*ended[pause]) if pause is not None else None
 
 
 def step_budget(situation: Situation) -> Decision | None:
@@ -287,8 +302,10 @@ GUARDS: Final[tuple[Guard, ...]] = (
     spec_invalid,  # nothing is run in part
     suspended,  # the user's word
     goal_reached,  # before budgets: the last affordable step may reach it
+    awaiting_clarification,  # has an expiry of its own, so it stands before the deadline
     deadline_exceeded,  # waiting counts, so this stands before it
     references_not_ready,  # wait, do not end
+    pause_ended,  # the record that a wait is over, before anything is done
     step_budget,  # checked, then spent
     source_call_budget,
     sources_unavailable,  # has a name of its own
@@ -300,12 +317,6 @@ GUARDS: Final[tuple[Guard, ...]] = (
     next_action,
     nothing_left,
 )
-
-
-def _note(kind: NoteKind, reason: str, message: str) -> Act:
-    decision = StepDecision(verdict=Verdict.CONTINUE, reason=reason)
-    arguments = NoteArguments(kind=kind, reason=reason, message=message[:1024])
-    return Act(Intent(ActionName.NOTE, arguments, decision))
 
 
 def _tripped(

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from controller.api.base import ApiModel, Digest, Label, Message, Name, Title, Word, canonical_json
-from controller.api.records import NoteKind
+from controller.api.records import FieldName, NoteKind
 from controller.api.step import ActionName, StepDecision
 
 
@@ -49,12 +49,19 @@ class PublishArguments(ApiModel):
     report_digest: Digest
 
 
+class AskArguments(ApiModel):
+    """The fields that only the user can fill."""
+
+    fields: Annotated[tuple[FieldName, ...], Field(min_length=1, max_length=10)]
+
+
 class NoteArguments(ApiModel):
-    """What moved the run's state without an action."""
+    """What moved the run's state without an action; for a draft that waits, its digest."""
 
     kind: NoteKind
     reason: Word | None = None
     message: Message = ""
+    draft_digest: Digest | None = None
 
 
 Arguments = (
@@ -63,6 +70,7 @@ Arguments = (
     | QuestionArguments
     | DraftArguments
     | PublishArguments
+    | AskArguments
     | NoteArguments
 )
 
@@ -74,11 +82,12 @@ ARGUMENTS: Final[dict[ActionName, type[Arguments]]] = {
     ActionName.CONCLUDE: QuestionArguments,
     ActionName.DRAFT: DraftArguments,
     ActionName.PUBLISH: PublishArguments,
+    ActionName.ASK: AskArguments,
     ActionName.NOTE: NoteArguments,
 }
 
 CLOSING_ACTIONS: Final = frozenset({ActionName.DRAFT, ActionName.PUBLISH})
-"""The actions that only an ending takes; they are counted apart from `maxSteps`."""
+"""The actions that close a run or make it ready for approval; `maxSteps` does not count them."""
 
 
 @dataclass(frozen=True)

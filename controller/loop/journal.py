@@ -6,7 +6,7 @@ nothing is rewritten.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from controller.api.base import digest_of
 from controller.api.errors import JournalError
@@ -34,14 +34,16 @@ def operation_id(task_uid: str, index: int, action: ActionName, arguments_json: 
 
 def step_digest(spec: ResearchStepSpec) -> str:
     """Return the digest of all that a step says, its own digest apart."""
-    content = spec.to_json()
-    del content["digest"]
-    return digest_of(content)
+    return _content_digest(spec.to_json())
 
 
 def seal(spec: ResearchStepSpec) -> ResearchStepSpec:
     """Return the step with its digest: from here on nothing in it may change."""
     return spec.model_copy(update={"digest": step_digest(spec)})
+
+
+def _content_digest(record: dict[str, Any]) -> str:
+    return digest_of({name: value for name, value in record.items() if name != "digest"})
 
 
 def check(step: ResearchStep, *, task_name: str, task_uid: str, index: int, previous: str) -> None:
@@ -65,7 +67,7 @@ def check(step: ResearchStep, *, task_name: str, task_uid: str, index: int, prev
         raise JournalError(
             "ForeignStep", f"step {name} does not belong to this task; expected {expected}"
         )
-    if spec.digest != step_digest(spec):
+    if spec.digest != _content_digest(step.to_json()["spec"]):  # as stored, in its own format
         raise JournalError("StepChanged", f"step {name} was changed after it was recorded")
     if spec.previous_digest != previous:
         raise JournalError("BrokenChain", f"step {name} does not continue the step before it")

@@ -23,7 +23,9 @@ KEPT_FINGERPRINTS: Final = 16
 SEARCHES_FOR_ABSENCE: Final = 3
 """Different complete queries a source that prove an absence; more of them are not progress."""
 
-_NEVER_STALLED: Final = frozenset({ActionName.PLAN, ActionName.REFINE, ActionName.NOTE})
+_CLOSING: Final = frozenset({ActionName.DRAFT, ActionName.PUBLISH})
+
+_NEVER_STALLED: Final = frozenset({ActionName.PLAN, ActionName.REFINE, ActionName.ASK})
 """Planning writes queries: the searches after it tell whether anything came of it."""
 
 
@@ -45,7 +47,7 @@ class Fingerprints:
         """Return what is known after a step."""
         if spec.action is ActionName.NOTE:
             return self.restarted() if spec.note and spec.note.kind == "Reopened" else self
-        if spec.outcome is not Outcome.COMPLETED or spec.decision.ending is not None:
+        if spec.outcome is not Outcome.COMPLETED or spec.action in _CLOSING:
             return self
         if spec.fingerprint == self.current:
             stalled = self.stalled_steps + (spec.action not in _NEVER_STALLED)

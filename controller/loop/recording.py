@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from controller.api.base import digest_of
 from controller.api.records import (
     Answer,
+    AskRecord,
     Evidence,
     ExtractRecord,
     NoteRecord,
@@ -33,7 +34,7 @@ from controller.api.step import (
 from controller.api.task import Pending
 from controller.loop import journal
 from controller.loop.assessment import assess
-from controller.loop.intents import Intent, parse_arguments
+from controller.loop.intents import CLOSING_ACTIONS, Intent, parse_arguments
 from controller.loop.situation import Situation
 from controller.loop.state import apply
 from controller.loop.status import shortened
@@ -51,6 +52,7 @@ class Found:
     answer: Answer | None = None
     statements: tuple[Statement, ...] | None = None
     publish: PublishRecord | None = None
+    ask: AskRecord | None = None
     note: NoteRecord | None = None
 
 
@@ -104,7 +106,7 @@ def is_same_intent(stored: Pending | None, wanted: Pending) -> bool:
 def record(situation: Situation, pending: Pending, attempt: Attempt) -> ResearchStepSpec:
     """Return the sealed step of an attempt."""
     state, task, intent, found = situation.state, situation.task, intent_of(pending), attempt.found
-    counted = intent.action is not ActionName.NOTE and intent.decision.ending is None
+    counted = intent.action is not ActionName.NOTE and intent.action not in CLOSING_ACTIONS
     paid = situation.action_class(intent) is ActionClass.PAID
     spec = ResearchStepSpec(
         format_version=FORMAT_VERSION,
@@ -139,6 +141,7 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Research
         answer=found.answer,
         statements=found.statements,
         publish=found.publish,
+        ask=found.ask,
         note=found.note,
         fingerprint=journal.UNSEALED,
         previous_digest=state.digest,

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from controller.api.errors import JournalError
 from controller.api.reasons import AcceptedReason, RunningReason, TerminalReason
 from controller.api.step import ActionClass, ActionName
-from controller.api.task import Pending, ResearchTask
+from controller.api.task import Awaiting, Pending, ResearchTask
 from controller.loop.assessment import Assessment
 from controller.loop.intents import Intent, SearchArguments
 from controller.loop.state import RunState
@@ -86,14 +86,21 @@ class Wait:
     message: str
     until: datetime | None = None
     accepted: AcceptedReason = AcceptedReason.ACCEPTED
+    awaiting: Awaiting | None = None
 
 
 @dataclass(frozen=True)
 class End:
-    """The run has ended; nothing is left to do but to say so."""
+    """The run has ended; nothing is left to do but to say so, and to look again `until`."""
 
     reason: TerminalReason
     message: str
+    until: datetime | None = None
 
 
-Decision = Act | Interrupt | Wait | End
+@dataclass(frozen=True)
+class Remove:
+    """The task has been finished for as long as it was to be kept: delete it."""
+
+
+Decision = Act | Interrupt | Wait | End | Remove

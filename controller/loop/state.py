@@ -34,6 +34,10 @@ from controller.loop.progress import Fingerprints
 Record = TypeVar("Record")
 
 
+_TIMELESS: Final = frozenset({NoteKind.SUSPENDED, NoteKind.AWAITING_INPUT})
+"""Pauses in which no active time runs: a person decides how long they last."""
+
+
 @dataclass(frozen=True)
 class Usage:
     """What a round has used: integers only, and no counter falls."""
@@ -105,6 +109,10 @@ class RunState:
     closed: bool = False
     pause: NoteKind | None = None
     pause_reason: str | None = None
+    pause_digest: str | None = None
+    paused_at: datetime | None = None
+    asked: tuple[str, ...] = ()
+    ask_rounds: int = 0
     usage: Usage = Usage()
     question_steps: Mapping[str, int] = field(default_factory=dict)
     errors: Mapping[str, ErrorCount] = field(default_factory=dict)
@@ -121,7 +129,7 @@ class RunState:
     @property
     def counts_time(self) -> bool:
         """Whether time passing now is active time."""
-        return not self.closed and self.pause is not NoteKind.SUSPENDED
+        return not self.closed and self.pause not in _TIMELESS
 
 
 def initial(task_name: str, task_uid: str, topic: str) -> RunState:
@@ -353,9 +361,34 @@ def _noted(state: RunState, spec: ResearchStepSpec) -> RunState:
     note = _required(spec.note, spec)
     if note.kind is NoteKind.REOPENED:
         return reopened(state)
-    if note.kind in {NoteKind.RESUMED, NoteKind.WAITING_ENDED}:
-        return replace(state, pause=None, pause_reason=None)
-    return replace(state, pause=note.kind, pause_reason=note.reason)
+    if note.kind in {NoteKind.RESUMED, NoteKind.WAITING_ENDED, NoteKind.INPUT_TAKEN}:
+        return _unpaused(state)
+    return replace(
+        state,
+        pause=note.kind,
+        pause_reason=note.reason,
+        pause_digest=note.draft_digest,
+        paused_at=spec.end_time,
+        asked=(),
+    )
+
+
+def _asked(state: RunState, spec: ResearchStepSpec) -> RunState:
+    return replace(
+        state,
+        pause=NoteKind.AWAITING_INPUT,
+        pause_reason="ClarificationNeeded",
+        pause_digest=None,
+        paused_at=spec.end_time,
+        asked=_required(spec.ask, spec).fields,
+        ask_rounds=state.ask_rounds + 1,
+    )
+
+
+def _unpaused(state: RunState) -> RunState:
+    return replace(
+        state, pause=None, pause_reason=None, pause_digest=None, paused_at=None, asked=()
+    )
 
 
 _FOUND: Final = {
@@ -366,6 +399,7 @@ _FOUND: Final = {
     ActionName.CONCLUDE: _concluded,
     ActionName.DRAFT: _drafted,
     ActionName.PUBLISH: _published,
+    ActionName.ASK: _asked,
     ActionName.NOTE: _noted,
 }
 

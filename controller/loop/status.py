@@ -61,6 +61,7 @@ def build_status(
     if ending is TerminalReason.JOURNAL_CORRUPT:
         return _corrupt(situation, decision)
     wait = decision if isinstance(decision, Wait) else None
+    until = decision.until if isinstance(decision, Wait | End) else None
     status = ResearchTaskStatus(
         observed_generation=task.metadata.generation,
         conditions=tuple(_dated(situation, _conditions(situation, decision))),
@@ -78,13 +79,19 @@ def build_status(
             ConsecutiveErrors(subject=e.subject, error_class=e.error_class, count=e.count)
             for e in list(state.errors.values())[:9]
         ),
-        next_wake_up_time=wait.until if wait else None,
-        wake_up_reason=wait.reason if wait and wait.until else None,
+        next_wake_up_time=until,
+        wake_up_reason=_wake_up_reason(decision) if until else None,
+        awaiting=wait.awaiting if wait else None,
         last_step=_last_step(situation),
         journal=JournalStatus(steps=state.next_index, digest=state.digest),
         report=_report(situation),
     )
     return fitted(status)
+
+
+def _wake_up_reason(decision: Decision) -> str:
+    """Say what a task is looked at again for: its run, or because it is no longer to be kept."""
+    return decision.reason if isinstance(decision, Wait) else "Expired"
 
 
 def _corrupt(situation: Situation, decision: Decision) -> ResearchTaskStatus:
@@ -97,15 +104,16 @@ def _corrupt(situation: Situation, decision: Decision) -> ResearchTaskStatus:
             "completion_time": _completion_time(situation, TerminalReason.JOURNAL_CORRUPT),
             "last_handled_requested_at": situation.task.request,
             "pending": None,
-            "next_wake_up_time": None,
+            "next_wake_up_time": decision.until if isinstance(decision, End) else None,
             "wake_up_reason": None,
+            "awaiting": None,
         }
     )
 
 
 def fitted(status: ResearchTaskStatus) -> ResearchTaskStatus:
     """Return the status in at most 32 KiB: messages are cut first, then the questions' texts."""
-    for length in (256, 96, 24):
+    for length in (256, 96, 24, 12):
         if _size(status) <= MAX_STATUS_BYTES:
             return status
         status = status.model_copy(
@@ -180,6 +188,11 @@ def _running(situation: Situation, decision: Decision) -> Iterator[_Observed]:
     yield _Observed(
         ConditionType.FINISHED, ConditionStatus.FALSE, "NotFinished", "the run has not ended"
     )
+    if isinstance(decision, Wait) and decision.awaiting is not None:
+        asks_for = "ClarificationNeeded" if decision.awaiting.fields else "ApprovalNeeded"
+        yield _Observed(
+            ConditionType.AWAITING_INPUT, ConditionStatus.TRUE, asks_for, decision.message
+        )
     if reason is not RunningReason.SUSPENDED:
         retries = situation.state.retry is not None or reason is RunningReason.BACKING_OFF
         yield _Observed(

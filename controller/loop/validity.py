@@ -1,12 +1,13 @@
 """What the schema cannot say of a spec: features that this version does not have.
 
-A task that asks for one of them is refused (`InvalidSpec`) rather than run without it: a report
-that must be approved is never published because approval was not understood.
+A task that asks for one of them is refused (`InvalidSpec`) rather than run without it. So is one
+whose texts cannot be asked as they are.
 """
 
 from __future__ import annotations
 
-from controller.api.task import ApprovalMode, DecisionPolicy, ResearchTaskSpec
+from controller.api.task import DecisionPolicy, ResearchTaskSpec
+from controller.loop.clarification import MAX_FIELDS, MAX_QUESTION, filled, placeholders
 
 
 def fault_of(spec: ResearchTaskSpec) -> str | None:
@@ -18,27 +19,30 @@ def fault_of(spec: ResearchTaskSpec) -> str | None:
             "use Directed",
         ),
         (
-            spec.approval.mode is ApprovalMode.REQUIRED,
-            "spec.approval.mode Required",
-            "use None, and read the report before it is used",
-        ),
-        (
             spec.refresh_interval_seconds is not None,
             "spec.refreshIntervalSeconds",
             "leave it out, and create the task again when the sources have changed",
         ),
-        (
-            spec.ttl_seconds_after_finished is not None,
-            "spec.ttlSecondsAfterFinished",
-            "leave it out, and delete the task when it is no longer needed",
-        ),
     ):
         if is_asked_for:
             return f"{field} is not supported by this version: {mend}"
-    repeated = _repeated([q.text for q in spec.questions])
-    if repeated is not None:
-        return f"spec.questions has the same text twice: {repeated!r}; ask it once"
-    return None
+    return _fault_of_texts(spec)
+
+
+def _fault_of_texts(spec: ResearchTaskSpec) -> str | None:
+    """Return what is wrong with the questions once the answers stand in them."""
+    if len(placeholders(spec)) > MAX_FIELDS:
+        return f"the texts of spec leave more than {MAX_FIELDS} fields open: leave fewer"
+    texts = [filled(spec, question.text) for question in spec.questions]
+    if any(len(text) > MAX_QUESTION for text in texts):
+        return (
+            f"a question has more than {MAX_QUESTION} characters with the answers of "
+            "spec.clarifications in it: shorten one of them"
+        )
+    repeated = _repeated(texts)
+    return (
+        f"spec.questions has the same text twice: {repeated!r}; ask it once" if repeated else None
+    )
 
 
 def _repeated(texts: list[str]) -> str | None:

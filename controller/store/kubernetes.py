@@ -28,6 +28,7 @@ from controller.api.model import ResearchModel, ResearchModelStatus
 from controller.api.source import ResearchSource, ResearchSourceStatus
 from controller.api.step import ResearchStep, step_name
 from controller.api.task import ResearchTask, ResearchTaskStatus
+from controller.loop.migration import read_step
 from controller.ports import Clock, Event, StoredReport, TaskKey
 from controller.store import names
 from controller.store.kubernetes_client import REQUEST_TIMEOUT_SECONDS
@@ -64,6 +65,22 @@ class KubernetesStore:
     async def get_task(self, key: TaskKey) -> ResearchTask:
         """Return the newest version of a task; see `TaskStore`."""
         return _read(ResearchTask, await self._get(names.TASKS, key.namespace, key.name))
+
+    async def remove_task(self, task: ResearchTask) -> None:
+        """Delete exactly this version of a task, its steps and report first; see `TaskStore`."""
+        await self._requests.delete(
+            f"delete the task {task.metadata.name}",
+            Resource(RESEARCH, names.TASKS).path(task.metadata.namespace, task.metadata.name),
+            {
+                "apiVersion": "v1",
+                "kind": "DeleteOptions",
+                "propagationPolicy": "Foreground",
+                "preconditions": {
+                    "uid": task.metadata.uid,
+                    "resourceVersion": task.metadata.resource_version,
+                },
+            },
+        )
 
     async def get_source(self, namespace: str, name: str) -> ResearchSource:
         """Return a source; see `TaskStore`."""
@@ -226,6 +243,8 @@ class KubernetesStore:
         try:
             seen = _metadata(await self._get_config_map(namespace, name))
             names.require_own_report(task, seen)
+            if names.is_written_by(seen, report):
+                return
             await self._requests.replace(
                 f"replace the ConfigMap {namespace}/{name}",
                 _CONFIG_MAPS.path(namespace, name),
@@ -274,7 +293,7 @@ def _read(model: type[Stored], item: Item) -> Stored:
 
 def _read_step(item: Item) -> ResearchStep:
     try:
-        return ResearchStep.model_validate(item)
+        return read_step(item)
     except ValidationError as error:
         raise JournalError(
             "UnreadableStep", f"the stored {_title(item)} is no step: {'; '.join(faults(error))}"

@@ -83,6 +83,10 @@ class Requests:
         """Apply a JSON merge patch (RFC 7396); return the object as it is stored."""
         return await self._send(request, "PATCH", path, query, body, content_type=_MERGE_PATCH)
 
+    async def delete(self, request: str, path: str, options: Item) -> Item:
+        """Delete an object under preconditions; return what the server says of it."""
+        return await self._send(request, "DELETE", path, None, options)
+
     async def _send(
         self,
         request: str,

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from controller.api.errors import (
     AlreadyExistsError,
@@ -31,6 +31,7 @@ from controller.api.model import ResearchModel, ResearchModelStatus
 from controller.api.source import ResearchSource, ResearchSourceStatus
 from controller.api.step import ResearchStep, step_name
 from controller.api.task import ResearchTask, ResearchTaskStatus
+from controller.loop.migration import read_step
 from controller.ports import Clock, Event, StoredReport, TaskKey
 from controller.store import names
 from controller.store.local_database import Database
@@ -39,6 +40,8 @@ from controller.store.manifest import ConfigMap, StoredObject, read_manifest
 from controller.store.validation import faults
 
 _LOGGER: Final = logging.getLogger(__name__)
+
+_OBJECT: Final = TypeAdapter(dict[str, Any])
 
 
 def random_uid() -> str:
@@ -148,6 +151,16 @@ class LocalStore:
         """Return the newest version of a task; see `TaskStore`."""
         return self._objects.require(ResearchTask, key.namespace, key.name)
 
+    async def remove_task(self, task: ResearchTask) -> None:
+        """Delete exactly this task and all that it owns; see `TaskStore`."""
+        with self._database.writing():
+            stored = self._objects.require(
+                ResearchTask, task.metadata.namespace, task.metadata.name
+            )
+            if stored.metadata.uid != task.metadata.uid:
+                raise ConflictError(f"another task is called {task.metadata.name} now")
+            self._database.delete_with_owned(task.metadata.uid)
+
     async def get_source(self, namespace: str, name: str) -> ResearchSource:
         """Return a source; see `TaskStore`."""
         return self._objects.require(ResearchSource, namespace, name)
@@ -241,7 +254,8 @@ class LocalStore:
                     raise ConflictError(str(error)) from error
             else:
                 names.require_own_report(task, old.metadata)
-                self._objects.change(old, new)
+                if not names.is_written_by(old.metadata, report):
+                    self._objects.change(old, new)
 
     async def record_event(self, task: ResearchTask, event: Event) -> None:
         """Store an event, once a generation; a failure is logged, never raised."""
@@ -281,7 +295,7 @@ class LocalStore:
 
 def _parsed_step(body: str) -> ResearchStep:
     try:
-        return ResearchStep.model_validate_json(body)
+        return read_step(_OBJECT.validate_json(body))
     except ValidationError as error:
         raise JournalError(
             "UnreadableStep", f"a stored step is no step: {'; '.join(faults(error))}"

@@ -12,7 +12,7 @@ from controller.api.base import API_VERSION, GROUP
 from controller.api.errors import AlreadyExistsError
 from controller.api.meta import ObjectMeta, OwnerReference
 from controller.api.task import ResearchTask
-from controller.ports import Event
+from controller.ports import Event, StoredReport
 
 TASKS: Final = "researchtasks"
 STEPS: Final = "researchsteps"
@@ -70,6 +70,11 @@ def owner_reference(task: ResearchTask) -> OwnerReference:
         controller=True,
         block_owner_deletion=True,
     )
+
+
+def is_written_by(metadata: ObjectMeta, report: StoredReport) -> bool:
+    """Say whether a stored report was written by the very operation that would write it now."""
+    return metadata.annotations.get(OPERATION_ANNOTATION) == report.operation_id
 
 
 def require_own_report(task: ResearchTask, report: ObjectMeta) -> None:

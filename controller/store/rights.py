@@ -22,7 +22,12 @@ class Right(NamedTuple):
 
 
 RIGHTS: Final = (
-    Right(GROUP, TASKS, ("get", "list", "watch"), "to see the tasks"),
+    Right(
+        GROUP,
+        TASKS,
+        ("get", "list", "watch", "delete"),
+        "to see the tasks, and to delete those that were kept for their time",
+    ),
     Right(GROUP, f"{TASKS}/status", ("patch",), "to write how far a run has come"),
     Right(
         GROUP,

@@ -1,4 +1,4 @@
-"""`watch`, `report` and `verify` on a real API server: the same answers as from a local store."""
+"""The commands that read, on a real API server: the same answers as from a local store."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def worked(kubeconfig: Path, desk: Desk) -> None:
 
 @pytest.mark.controlplane
 def test_the_cluster_is_read_as_the_local_store_is(
-    desk: Desk, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, plane: ControlPlane, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = ("--kubeconfig", kubeconfig)
 
@@ -96,6 +96,15 @@ def test_the_cluster_is_read_as_the_local_store_is(
     assert desk.fixpoint("verify", "-f", desk.task, "-n", NAMESPACE, *home).code == 0
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     assert desk.fixpoint("verify", "lamp").code == 0
+
+    replayed = desk.fixpoint("replay", "lamp", *home)
+    assert replayed.code == 0
+    assert "status:     is the fold of the journal\ndecisions:  16 of 16" in replayed.out
+    journal, exported = desk.folder / "journal.jsonl", desk.folder / "exported.yaml"
+    assert desk.fixpoint("trace", "lamp", "--output", journal, *home).code == 0
+    task = plane.kubectl("get", "rtask", "lamp", "-n", NAMESPACE, "--output=yaml")
+    exported.write_text(task.stdout, encoding="utf-8")
+    assert desk.fixpoint("replay", "--journal", journal, "--task", exported) == replayed
 
     absent = desk.fixpoint("report", "lamp", "--namespace", "default", *home)
     assert absent.code == 5

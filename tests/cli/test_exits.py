@@ -32,7 +32,7 @@ def test_the_version_is_the_package_s(desk: Desk) -> None:
     assert desk.fixpoint("version").out.startswith(f"fixpoint {__version__} (")
 
 
-COMMANDS = ["run", "watch", "report", "verify", "exits", "version"]
+COMMANDS = ["run", "watch", "report", "verify", "trace", "replay", "exits", "version"]
 
 
 def test_the_help_names_every_command(desk: Desk) -> None:

@@ -122,10 +122,11 @@ ENDINGS = {
         "SourcesExhausted",
     ),
     "what is asked for is not supported": (
-        {"approval": {"mode": "Required"}},
+        {"refreshIntervalSeconds": 600},
         5,
         "InvalidSpec",
     ),
+    "a person is asked": ({"approval": {"mode": "Required"}}, 4, "approve or deny the draft"),
     "it was cancelled": ({"desiredState": "Cancelled"}, 7, "Cancelled"),
     "it is suspended": ({"desiredState": "Suspended"}, 4, "set it to Running"),
 }

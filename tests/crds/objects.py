@@ -64,6 +64,8 @@ def fullest(schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
 def _fullest_list(schema: Mapping[str, Any]) -> list[Any]:
     items, count = schema["items"], schema["maxItems"]
     values = [fullest(items) for _ in range(count)]
+    if schema.get("x-kubernetes-list-type") == "set":
+        values = [f"{value[:-2]}{index:02}" for index, value in enumerate(values)]
     for key in schema.get("x-kubernetes-list-map-keys", ()):
         names = items["properties"][key].get("enum")
         if names is not None:

@@ -29,6 +29,7 @@ from controller.loop.situation import (
     End,
     Interrupt,
     MissingReference,
+    Remove,
     Situation,
     Wait,
 )
@@ -57,8 +58,10 @@ ORDER = [
     "spec_invalid",
     "suspended",
     "goal_reached",
+    "awaiting_clarification",
     "deadline_exceeded",
     "references_not_ready",
+    "pause_ended",
     "step_budget",
     "source_call_budget",
     "sources_unavailable",
@@ -81,10 +84,12 @@ APPLIES: dict[str, Change] = {
     "spec_invalid": with_spec(decision_policy=DecisionPolicy.MODEL_PROPOSED),
     "suspended": with_spec(desired_state=DesiredState.SUSPENDED),
     "goal_reached": with_spec(quality_threshold=0, goal=EASY_GOAL),
+    "awaiting_clarification": with_spec(guidance="for {region}"),
     "deadline_exceeded": with_state(usage=Usage(active_milliseconds=900_000, steps=60)),
     "references_not_ready": with_(
         missing=MissingReference(AcceptedReason.SOURCE_NOT_FOUND, "ResearchSource manual")
     ),
+    "pause_ended": with_state(pause=NoteKind.SUSPENDED),
     "step_budget": with_state(usage=Usage(steps=60, active_milliseconds=1)),
     "source_call_budget": lambda s: with_spec(budgets=Budgets(max_source_calls=0))(
         with_(remote_sources=frozenset({"manual"}))(s)
@@ -103,8 +108,8 @@ def reason_of(decision: Decision) -> str:
     """Return what a decision is about, in one word."""
     if isinstance(decision, End | Wait):
         return decision.reason
-    if isinstance(decision, Interrupt):
-        return "Interrupt"
+    if isinstance(decision, Interrupt | Remove):
+        return type(decision).__name__
     arguments = decision.intent.arguments
     return (
         arguments.kind if isinstance(arguments, NoteArguments) else decision.intent.decision.reason
@@ -119,8 +124,10 @@ EXPECTED = {
     "spec_invalid": "InvalidSpec",
     "suspended": "Suspended",
     "goal_reached": "GoalReached",
+    "awaiting_clarification": "FieldsMissing",
     "deadline_exceeded": "DeadlineExceeded",
     "references_not_ready": "Waiting",
+    "pause_ended": "Resumed",
     "step_budget": "StepBudgetExhausted",
     "source_call_budget": "SourceCallBudgetExhausted",
     "repeated_failure": "RepeatedFailure",

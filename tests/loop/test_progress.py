@@ -73,7 +73,7 @@ def test_only_completed_steps_that_go_on_count() -> None:
     seen = after("a")
     for outcome in (Outcome.FAILED, Outcome.RETRY_SCHEDULED, Outcome.INTERRUPTED):
         assert seen.after(step(fingerprint="a", outcome=outcome)) == seen
-    assert seen.after(step(fingerprint="b", ending="NoProgress")) == seen
+    assert seen.after(step(action=ActionName.DRAFT, fingerprint="b")) == seen
 
 
 def test_an_earlier_fingerprint_is_a_cycle() -> None:

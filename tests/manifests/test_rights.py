@@ -78,7 +78,7 @@ _REFUSED: Final[dict[str, Grant]] = {
     "change a spec": (_GROUP, "researchtasks", "update"),
     "patch a spec": (_GROUP, "researchtasks", "patch"),
     "create a task": (_GROUP, "researchtasks", "create"),
-    "delete a task": (_GROUP, "researchtasks", "delete"),
+    "delete all tasks": (_GROUP, "researchtasks", "deletecollection"),
     "replace a status": (_GROUP, "researchtasks/status", "update"),
     "change a record": (_GROUP, "researchsteps", "update"),
     "patch a record": (_GROUP, "researchsteps", "patch"),

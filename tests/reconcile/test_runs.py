@@ -98,7 +98,7 @@ async def test_a_reopening_that_changes_nothing_writes_status_only(world: World)
     key = world.apply()
     await world.run(key)
     steps = await world.steps(key)
-    world.apply(ttlSecondsAfterFinished=None, jobClass="weekly")
+    world.apply(jobClass="weekly")
     await world.run(key)
     task = await world.task(key)
     assert task.metadata.generation == 2
@@ -136,7 +136,6 @@ async def test_only_absent_answers_exhaust_the_sources(world: World) -> None:
     [
         ({"desiredState": "Cancelled"}, TerminalReason.CANCELLED),
         ({"refreshIntervalSeconds": 600}, TerminalReason.INVALID_SPEC),
-        ({"approval": {"mode": "Required"}}, TerminalReason.INVALID_SPEC),
         ({"budgets": {"maxStepsPerQuestion": 2}}, TerminalReason.STEP_BUDGET_EXHAUSTED),
     ],
 )

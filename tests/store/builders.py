@@ -30,6 +30,7 @@ from controller.api.step import (
     step_name,
 )
 from controller.api.task import (
+    Awaiting,
     ConsecutiveErrors,
     GoalPredicate,
     JournalStatus,
@@ -244,6 +245,7 @@ def full_status(*, round_number: int = 1) -> ResearchTaskStatus:
         consecutive_errors=(ConsecutiveErrors(subject="s", error_class="Timeout", count=1),),
         next_wake_up_time=NOON,
         wake_up_reason="BackOff",
+        awaiting=Awaiting(fields=("region",), approval_digest=DIGEST, deadline=NOON),
         last_step=LastStep(
             name="t-01234567-00006",
             action=ActionName.SEARCH,

@@ -214,10 +214,22 @@ async def test_a_report_is_created_and_replaced(home: Home, new_name: str) -> No
 
 async def test_a_file_that_the_new_report_lacks_is_gone(home: Home, new_name: str) -> None:
     task = await create_task(home, new_name)
-    smaller = StoredReport(operation_id=DIGEST, digest=DIGEST, files={"report.json": "{}"})
+    smaller = StoredReport(
+        operation_id="sha256:" + "b" * 64, digest=DIGEST, files={"report.json": "{}"}
+    )
     await home.store.put_report(task, report())
     await home.store.put_report(task, smaller)
     assert await home.store.get_report(task) == smaller
+
+
+async def test_a_report_that_the_same_operation_has_written_is_not_written_again(
+    home: Home, new_name: str
+) -> None:
+    task = await create_task(home, new_name)
+    await home.store.put_report(task, report())
+    before = home.stored("ConfigMap", f"{new_name}-report")
+    await home.another_store().put_report(task, report())
+    assert home.stored("ConfigMap", f"{new_name}-report") == before
 
 
 async def test_a_report_says_whose_it_is_and_what_wrote_it(home: Home, new_name: str) -> None:

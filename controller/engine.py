@@ -157,6 +157,8 @@ class Engine:
         elif self._tasks.is_busy(key):
             # Most likely it is what that work has just written: it is known when the work ends.
             self._unheeded[key] = seen
+            if seen.is_cancelled:
+                self._reconciler.interrupt(key)
         else:
             self._heed(key, seen)
 

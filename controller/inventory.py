@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from controller.api.task import request_of
+from controller.api.task import DesiredState, request_of
 from controller.ports import TaskKey
 from controller.readiness import ReferenceKey, ReferenceKind
 
@@ -27,6 +27,7 @@ class SeenTask(NamedTuple):
     is_settled: bool
     has_report: bool
     wake_up_time: datetime | None = None
+    is_cancelled: bool = False
 
     def refers_to(self, key: ReferenceKey) -> bool:
         """Say whether the task refers to a source or model of its own namespace."""
@@ -138,6 +139,7 @@ def _seen(
         model=None if model is None else sys.intern(model),
         is_settled=_is_settled(metadata, status),
         has_report=bool(status.get("report")),
+        is_cancelled=spec.get("desiredState") == DesiredState.CANCELLED,
         wake_up_time=_time(status.get("nextWakeUpTime")),
     )
 

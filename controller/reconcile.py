@@ -7,6 +7,7 @@ this object remembers of a run is a cache that any error throws away.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,13 +18,13 @@ from controller.actions.publish import rebuilt_report
 from controller.api.base import API_VERSION
 from controller.api.errors import AlreadyExistsError, ConflictError, JournalError, NotFoundError
 from controller.api.meta import ObjectMeta, OwnerReference
-from controller.api.step import ResearchStep, ResearchStepSpec, step_name
+from controller.api.step import ActionClass, ActionName, ResearchStep, ResearchStepSpec, step_name
 from controller.api.task import Pending, ResearchTask, ResearchTaskSpec
 from controller.events import events_of
 from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.decide import decide
-from controller.loop.recording import intent_of, is_same_intent, pending_of, record
+from controller.loop.recording import Attempt, intent_of, is_same_intent, pending_of, record
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
 from controller.loop.state import RunState, fold, initial
 from controller.loop.status import build_status
@@ -60,6 +61,7 @@ class _Run:
     journal_error: JournalError | None = None
     unrecorded: ResearchStepSpec | None = None
     collisions: int = 0
+    action: asyncio.Task[Attempt] | None = None
     _assessed: tuple[RunState, ResearchTaskSpec, Assessment] | None = None
 
     def assessment(self) -> Assessment:
@@ -130,6 +132,13 @@ class Reconciler:
             self._mark_stale(key)
             raise
 
+    def interrupt(self, key: TaskKey) -> None:
+        """Stop the action that a task is in, for its owner has cancelled it; effects end first."""
+        run = self._runs.get(key)
+        pending = run.task.status.pending if run else None
+        if run and run.action and pending and pending.action is not ActionName.PUBLISH:
+            run.action.cancel()
+
     async def restore_report(self, key: TaskKey) -> None:
         """Write the report of a finished task again, if it is not there (S1.24)."""
         task = await self._store.get_task(key)
@@ -167,7 +176,10 @@ class Reconciler:
         if isinstance(decision, Act) and not is_same_intent(situation.pending, pending):
             await self._write_status(run, situation, decision, pending)
             return AT_ONCE
-        run.unrecorded = await self._act(situation, decision, references)
+        run.unrecorded = await self._act(run, situation, decision, references)
+        if run.unrecorded is None:
+            run.is_fresh = False
+            return AT_ONCE
         await self._record(run, run.unrecorded, references)
         return AT_ONCE
 
@@ -219,15 +231,30 @@ class Reconciler:
         )
 
     async def _act(
-        self, situation: Situation, decision: Act | Interrupt, references: References
-    ) -> ResearchStepSpec:
+        self,
+        run: _Run,
+        situation: Situation,
+        decision: Act | Interrupt,
+        references: References,
+    ) -> ResearchStepSpec | None:
+        """Make one attempt; None: it was stopped before it came to anything that costs."""
         pending = situation.pending
         assert pending is not None
         if isinstance(decision, Interrupt):
             return record(situation, pending, interrupted(decision.intent, self._clock.now()))
         context = Context(situation, pending, references.sources, self._store)
         reached(FaultPoint.K4, pending.action)
-        attempted = await attempt(context, intent_of(pending), self._clock)
+        run.action = asyncio.ensure_future(attempt(context, intent_of(pending), self._clock))
+        try:
+            attempted = await run.action
+        except asyncio.CancelledError:
+            if _is_being_cancelled():
+                raise
+            if situation.action_class(decision.intent) is not ActionClass.PAID:
+                return None
+            attempted = interrupted(decision.intent, self._clock.now())
+        finally:
+            run.action = None
         reached(FaultPoint.K3, pending.action)
         return record(situation, pending, attempted)
 
@@ -339,6 +366,12 @@ def is_settled(task: ResearchTask) -> bool:
         and status.observed_generation == task.metadata.generation
         and status.last_handled_requested_at == task.request
     )
+
+
+def _is_being_cancelled() -> bool:
+    """Say whether it is this very work that is cancelled, and not only the action within it."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _rest_of(task: ResearchTask, now: datetime) -> Requeue | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from controller.api.base import API_VERSION
@@ -10,6 +11,29 @@ from tests.controlplane.plane import ControlPlane
 from tests.operator.process import wait_until
 
 QUESTION = {"id": "glow", "text": "What is the default value of GLOW_LEVEL?"}
+
+_BASE = Path(__file__).resolve().parents[2] / "manifests" / "base"
+_SYSTEM = "fixpoint-system"
+
+
+def apply_operator_account(plane: ControlPlane) -> Path:
+    """Apply the service account of manifests/base and its rights; return a kubeconfig of it."""
+    for part in ("namespace", "service-account", "cluster-role", "cluster-role-binding"):
+        options = () if part == "namespace" else (f"--namespace={_SYSTEM}",)
+        plane.kubectl("apply", "-f", str(_BASE / f"{part}.yaml"), *options)
+    return plane.service_account_kubeconfig(_SYSTEM, "fixpoint")
+
+
+def write_lamp_corpus(root: Path) -> Path:
+    """Write a corpus root with one small corpus, `lamp`; return the root."""
+    folder = root / "lamp"
+    folder.mkdir(parents=True)
+    (folder / "manual.md").write_text(
+        "# The lamp\n\n## GLOW_LEVEL\n\n"
+        "The default value of GLOW_LEVEL is 40 lumens at the lowest position of the dimmer.\n",
+        encoding="utf-8",
+    )
+    return root
 
 
 class Cluster:

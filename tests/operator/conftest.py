@@ -9,21 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.controlplane.plane import ControlPlane
-from tests.operator.cluster import Cluster
+from tests.operator.cluster import Cluster, apply_operator_account, write_lamp_corpus
 from tests.operator.process import OperatorProcess
 
-_BASE = Path(__file__).resolve().parents[2] / "manifests" / "base"
-_SYSTEM = "fixpoint-system"
 _NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="session")
 def operator_kubeconfig(plane: ControlPlane) -> Path:
     """A kubeconfig of the service account of manifests/base, with the rights that it has there."""
-    for part in ("namespace", "service-account", "cluster-role", "cluster-role-binding"):
-        options = () if part == "namespace" else (f"--namespace={_SYSTEM}",)
-        plane.kubectl("apply", "-f", str(_BASE / f"{part}.yaml"), *options)
-    return plane.service_account_kubeconfig(_SYSTEM, "fixpoint")
+    return apply_operator_account(plane)
 
 
 @pytest.fixture
@@ -37,14 +32,7 @@ def cluster(plane: ControlPlane) -> Cluster:
 @pytest.fixture
 def corpora(tmp_path: Path) -> Path:
     """The corpus root, with one small corpus: `lamp`."""
-    folder = tmp_path / "corpora" / "lamp"
-    folder.mkdir(parents=True)
-    (folder / "manual.md").write_text(
-        "# The lamp\n\n## GLOW_LEVEL\n\n"
-        "The default value of GLOW_LEVEL is 40 lumens at the lowest position of the dimmer.\n",
-        encoding="utf-8",
-    )
-    return tmp_path / "corpora"
+    return write_lamp_corpus(tmp_path / "corpora")
 
 
 @pytest.fixture

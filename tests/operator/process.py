@@ -116,6 +116,11 @@ class OperatorProcess:
         return int(found.group(1))
 
     @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._running().pid
+
+    @property
     def rss_bytes(self) -> int:
         """The resident memory of the process."""
         return int(psutil.Process(self._running().pid).memory_info().rss)
@@ -141,6 +146,15 @@ class OperatorProcess:
     def wait_log(self, text: str, seconds: float = 30) -> None:
         """Return when the log holds a text."""
         self._wait(lambda: text in self.log, f"the log holds {text!r}", seconds)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self._running().poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self._running().send_signal(number)
 
     def stop(self, seconds: float = 60) -> int:
         """Send SIGTERM; return the exit status."""

@@ -1,0 +1,118 @@
+"""One task in one file of the local home, with every accepted write kept in the file itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from controller.api.base import API_VERSION
+from controller.clock import SystemClock
+from controller.fault_points import VARIABLE
+from controller.ports import TaskKey
+from controller.store.local import LocalStore
+from tests.crash.figures import Recorded, Write
+
+QUESTIONS = [
+    {"id": "glow", "text": "What is the default value of GLOW_LEVEL?"},
+    {"id": "frost", "text": "What is the default value of FROST_LEVEL?"},
+]
+"""One that the corpus `lamp` answers, and one that it proves absent."""
+
+_KEY = TaskKey("default", "task")
+_ROOT = Path(__file__).resolve().parents[2]
+_SECONDS = 60.0
+
+_TRAIL = """
+CREATE TABLE trail (number INTEGER PRIMARY KEY, kind TEXT, namespace TEXT, name TEXT, body TEXT);
+CREATE TRIGGER trail_of_insert AFTER INSERT ON objects BEGIN
+    INSERT INTO trail (kind, namespace, name, body)
+    VALUES (new.kind, new.namespace, new.name, new.body);
+END;
+CREATE TRIGGER trail_of_update AFTER UPDATE ON objects BEGIN
+    INSERT INTO trail (kind, namespace, name, body)
+    VALUES (new.kind, new.namespace, new.name, new.body);
+END;
+"""
+"""The recorder at the destination: what is not committed with its write was not written."""
+
+
+class LocalRun:
+    """A task, and the processes that work on it one after another or at once."""
+
+    def __init__(self, folder: Path, corpora: Path, *, is_remote: bool) -> None:
+        folder.mkdir()
+        self._store = folder / "store.db"
+        self._calls = folder / "calls"
+        self._is_remote = is_remote
+        self._corpora = corpora
+        self._indexes = folder / "indexes"
+        with LocalStore.open(self._store, SystemClock()) as store:
+            for kind, name, spec in (
+                ("ResearchSource", "lamp", {"type": "Corpus", "corpus": {"directory": "lamp"}}),
+                (
+                    "ResearchTask",
+                    _KEY.name,
+                    {
+                        "topic": "The lamp",
+                        "questions": QUESTIONS,
+                        "sourceRefs": [{"name": "lamp"}],
+                    },
+                ),
+            ):
+                metadata = {"name": name, "namespace": _KEY.namespace}
+                store.apply(
+                    {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+                )
+        with closing(sqlite3.connect(self._store)) as database:
+            database.executescript(_TRAIL)
+
+    @contextmanager
+    def process(self, fault: str | None = None) -> Iterator[subprocess.Popen[bytes]]:
+        """Start a process; it ends with the `with` statement at the latest."""
+        own = {VARIABLE: fault} if fault else {}
+        with subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "tests.crash.local_process",
+                *map(str, (self._store, self._corpora, self._indexes, self._calls)),
+                *(["--remote"] if self._is_remote else []),
+            ],
+            env=os.environ | own,
+            cwd=_ROOT,
+            stdin=subprocess.DEVNULL,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def run(self, fault: str | None = None) -> int:
+        """Let a process work until it ends; return its exit status, negative for a signal."""
+        with self.process(fault) as process:
+            return process.wait(_SECONDS)
+
+    def recorded(self) -> Recorded:
+        """Return what is stored and what was seen."""
+        return asyncio.run(self._recorded())
+
+    async def _recorded(self) -> Recorded:
+        with LocalStore.open(self._store, SystemClock()) as store:
+            task = await store.get_task(_KEY)
+            steps = await store.list_steps(task, 0)
+            report = await store.get_report(task)
+        with closing(sqlite3.connect(self._store)) as database:
+            rows = database.execute("SELECT kind, namespace, name, body FROM trail ORDER BY number")
+            trail = tuple(
+                Write(kind, namespace, name, json.loads(body))
+                for kind, namespace, name, body in rows
+            )
+        calls = self._calls.read_text().splitlines() if self._calls.exists() else []
+        return Recorded(task, steps, report, trail, tuple(calls))

@@ -53,9 +53,12 @@ def conclude(
     """Return the answer that the records give to a question.
 
     `Answered` needs a verified fact and `min_origins` distinct origins. `NotFound` needs, of each
-    source: no verified fact, `MIN_QUERIES` different queries, every search complete, and every hit
-    read. All else is `Unresolved`, with the first reason that applies: `TooFewOrigins`,
-    `SearchFailed`, `SourcePartial`, `TooFewQueries`, `HitsUnread`.
+    source: no verified fact, `MIN_QUERIES` different queries, every search complete, every hit
+    read, and terms that no passage contains: a key term of the question, or, where it has none,
+    all of its content terms. A question whose words are there and whose quotes were all rejected is
+    not proven absent; it may only be worded otherwise than its answer. All else is `Unresolved`,
+    with the first reason that applies: `TooFewOrigins`, `SearchFailed`, `SourcePartial`,
+    `TooFewQueries`, `HitsUnread`, `LowConfidence`.
 
     Two queries are different if their content terms are: the order of words changes no search.
     Searches over an older state of a corpus do not count.
@@ -79,7 +82,10 @@ def conclude(
         )
     searches = [_searches(findings, question.id, name) for name in source_names]
     names = key_terms(question.text, language)
+    missing = _missing_terms(searches, question, names, language)
     reason = _why_unproven(searches, names, findings, language)
+    if reason is None and not missing:
+        reason = AnswerReason.LOW_CONFIDENCE
     if reason:
         return Answer(
             question_id=question.id, state=QuestionState.UNRESOLVED, reason=reason, origins=0
@@ -87,7 +93,7 @@ def conclude(
     certificate = Certificate(
         queries=_certified_queries(searches, language),
         corpora=_searched_corpora(searches),
-        absent_terms=_absent(searches, names)[:_MAX_ABSENT_TERMS],
+        absent_terms=missing[:_MAX_ABSENT_TERMS],
         facts_rejected=_rejected(findings, question),
     )
     return Answer(
@@ -121,6 +127,20 @@ def _searches(findings: Findings, question_id: str, source_name: str) -> tuple[S
             newest[search.query] = search
     digests = [s.corpus_digest for s in newest.values() if s.corpus_digest]
     return tuple(s for s in newest.values() if s.corpus_digest in {None, *digests[-1:]})
+
+
+def _missing_terms(
+    searches: Sequence[Sequence[SearchRecord]],
+    question: Question,
+    names: Sequence[str],
+    language: str,
+) -> tuple[TermWeight, ...]:
+    """Return the terms whose absence proves that no passage answers; none: it is not proven."""
+    if names:
+        return _absent(searches, names)
+    words = content_terms(question.text, language)
+    absent = _absent(searches, words)
+    return absent if len(absent) == len(words) else ()
 
 
 def _why_unproven(

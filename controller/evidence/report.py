@@ -76,7 +76,10 @@ _WHY_MISSING: Final[dict[AnswerReason, tuple[str, str]]] = {
         "What was verified comes from fewer distinct origins than spec.goal.minOrigins.",
         "Add a source of another origin, or lower spec.goal.minOrigins.",
     ),
-    AnswerReason.LOW_CONFIDENCE: ("The closest passages do not answer it.", _GO_ON),
+    AnswerReason.LOW_CONFIDENCE: (
+        "Its words occur in the sources, but no passage answers it for certain.",
+        "Reword the question in the words of the sources, or add a source that covers it.",
+    ),
     AnswerReason.STEP_LIMIT: (
         "The steps for one question are used up.",
         "Raise spec.budgets.maxStepsPerQuestion.",

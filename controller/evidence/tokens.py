@@ -55,15 +55,15 @@ STEMMERS: Final[dict[str, str]] = {
 """The Snowball algorithm of a language, by its ISO 639-1 code; other languages are not stemmed."""
 
 _ENGLISH: Final = (
-    "a about above again all also am an and any are as at be because been being below both but "
-    "by can could d did do does doing done each either else etc ever every few for from further "
-    "had happen happened happens has have having he her here hers him his how i if in inside "
-    "into is it its just ll made make makes making many may me mean means might more most much "
+    "a about above again all also am an and any are as at be because been being below both but by "
+    "can could d did do does doing done each either else etc ever every few for from further give "
+    "had happen happened happens has have having he her here hers him his how i if in inside into "
+    "is it its just know ll made make makes making many may me mean means might more most much "
     "must my neither no nor not of off on once only or other our ours out over own please re s "
-    "same shall she should since so some such t than that the their theirs them then there "
-    "these they this those through thus to too under up upon us use used uses using ve very was "
-    "we were what whatever when where whether which while who whom whose why will with within "
-    "would yes yet you your yours"
+    "same say shall she should show since so some such t tell than that the their theirs them "
+    "then there these they this those through thus to too under up upon us use used uses using ve "
+    "very was we were what whatever when where whether which while who whom whose why will with "
+    "within would yes yet you your yours"
 )
 STOP_WORDS: Final[dict[str, frozenset[str]]] = {"en": frozenset(_ENGLISH.split())}
 """Words that say nothing of a subject, question words among them; `d`, `ll`, `re`, `s`, `t` and

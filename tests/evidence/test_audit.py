@@ -54,6 +54,7 @@ def changed(text: str, at: int) -> str:
     return text[:at] + ("x" if text[at] != "x" else "y") + text[at + 1 :]
 
 
+# S2.4, S2.27
 def test_every_character_of_every_quote_in_the_report_counts() -> None:
     for index, reference in enumerate(REPORT.references):
         for at in range(len(reference.quote)):
@@ -165,6 +166,7 @@ def model_variants(value: BaseModel) -> Iterator[BaseModel]:
                 yield value.model_copy(update={"predicates": goals})
 
 
+# S2.14
 def test_whatever_the_schema_calls_checked_is_checked() -> None:
     legal = 0
     for forged in model_variants(REPORT):

@@ -143,6 +143,7 @@ def golden_report() -> Report:
     )
 
 
+# S0.45, S0.64, S0.67
 def test_the_golden_report() -> None:
     rendered = render(golden_report())
     if os.environ.get(UPDATE):
@@ -267,6 +268,7 @@ def markers_and_references(rendered: str) -> tuple[set[str], set[str]]:
     return set(re.findall(unescaped, text)), set(re.findall(rf"(?m)^- {unescaped}", listed))
 
 
+# S2.27
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4), st.booleans())
 def test_every_marker_has_its_reference_and_the_other_way_round(
     origins: list[int],

@@ -70,6 +70,7 @@ def test_a_newer_format_is_not_read() -> None:
         Report.model_validate(newer)
 
 
+# S0.45, S0.46
 def test_the_score_and_time_are_those_of_the_run() -> None:
     assert REPORT.quality == RUN.quality
     assert REPORT.generated_at == RUN.recorded_at
@@ -106,12 +107,14 @@ def test_a_place_that_is_cited_twice_is_one_reference() -> None:
     assert len(report.references) == 1
 
 
+# S4.31
 def test_rejected_quotes_are_counted_by_the_first_reason() -> None:
     assert [(r.reason, r.count) for r in REPORT.rejected] == [(RejectReason.QUOTE_TOO_SHORT, 1)]
     assert (REPORT.method.facts_verified, REPORT.method.facts_rejected) == (4, 1)
     assert (REPORT.method.searches, REPORT.method.documents) == (9, 2)
 
 
+# S2.33, S3.6
 @pytest.mark.parametrize("ending", TerminalReason)
 def test_every_ending_has_its_sentences(ending: TerminalReason) -> None:
     report = build_report(FINDINGS, replace(RUN, ending=ending))
@@ -126,6 +129,7 @@ def with_answer(**update: object) -> Findings:
     return replace(FINDINGS, answers={**FINDINGS.answers, "savepoint": answer})
 
 
+# S0.56, S2.33
 @pytest.mark.parametrize("reason", [r for r in AnswerReason if r is not AnswerReason.CONTESTED])
 def test_every_unresolved_question_is_missing_and_says_what_to_do(reason: AnswerReason) -> None:
     findings = with_answer(state=QuestionState.UNRESOLVED, reason=reason)
@@ -317,6 +321,7 @@ def described_fields() -> list[tuple[str, str]]:
     ]
 
 
+# S2.14
 def test_the_schema_says_of_every_field_what_it_is_checked_against() -> None:
     checks = (CHECKED_TEXT, CHECKED_JOURNAL, CHECKED_COMPUTED, CHECKED_LEGAL)
     fields = described_fields()

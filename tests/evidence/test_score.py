@@ -91,6 +91,7 @@ TARGETS = st.integers(1, 4)
 ONE, ABSENT = Standing(ANSWERED, 1), Standing(NOT_FOUND)
 
 
+# S0.26, S0.56
 @pytest.mark.parametrize(
     ("standings", "with_one", "with_two"),
     [
@@ -149,6 +150,7 @@ def test_q_is_a_share_whatever_the_order(
     )
 
 
+# S0.26
 @given(STANDINGS, TARGETS)
 def test_an_unsupported_statement_never_raises_q(standings: list[Standing], target: int) -> None:
     findings = findings_of(standings)
@@ -176,6 +178,7 @@ def test_a_dangling_citation_never_raises_q(
     assert after.citation_precision < 1
 
 
+# S0.26
 def test_a_rejected_fact_supports_nothing() -> None:
     findings = findings_of([ONE])
     drafted = template_draft(findings)

@@ -72,6 +72,7 @@ def failed(fact: Fact) -> list[tuple[Predicate, RejectReason | None]]:
     return [(v.predicate, v.reason) for v in fact.verdicts if not v.passed]
 
 
+# S2.4
 def test_a_quote_becomes_a_fact_in_the_sources_own_characters() -> None:
     fact = verify(
         'Its default value is False, so that 1,000  requests cost nothing - unless you "opt in".'
@@ -89,6 +90,7 @@ def test_a_short_field_under_the_name_in_question_is_a_fact() -> None:
     assert verify("Default: False").status is FactStatus.VERIFIED
 
 
+# S2.4, S2.12
 @pytest.mark.parametrize(
     ("wording", "predicate", "reason"),
     cases(
@@ -264,6 +266,7 @@ def test_a_field_without_headings_is_not_exempt() -> None:
 PASSAGE = Passage(SENTENCE, blocks_of(SENTENCE, headings=("DATABASES", "ATOMIC_REQUESTS")))
 
 
+# S2.12
 @pytest.mark.parametrize(
     ("claim", "reason"),
     cases(
@@ -551,6 +554,7 @@ TEXTS = st.lists(WORDS, min_size=1, max_size=30).map(" ".join)
 KINDS = st.sampled_from([BlockKind.PARAGRAPH, BlockKind.FIELD, BlockKind.HIDDEN, BlockKind.CODE])
 
 
+# S0.14, S0.20
 @given(
     st.lists(st.tuples(KINDS, TEXTS), min_size=1, max_size=4),
     TEXTS,

@@ -29,6 +29,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.close()
 
 
+# S0.37, S1.28, S2.26
 async def test_an_answered_task_reaches_its_goal(world: World) -> None:
     key = world.apply(questions=[GLOW, ABSENT])
     await world.run(key)
@@ -46,6 +47,7 @@ async def test_an_answered_task_reaches_its_goal(world: World) -> None:
     assert len({q["text"] for q in certificate["queries"]}) >= 3
 
 
+# S0.2, S0.60
 async def test_the_journal_has_every_phase_in_order(world: World) -> None:
     key = world.apply()
     await world.run(key)
@@ -60,6 +62,7 @@ async def test_the_journal_has_every_phase_in_order(world: World) -> None:
     ]
 
 
+# S1.24, S1.26, S2.26, S4.38
 async def test_an_exhausted_run_goes_on_where_it_stopped(world: World) -> None:
     key = world.apply(questions=[GLOW, ABSENT], budgets={"maxSteps": 3})
     await world.run(key)
@@ -82,6 +85,7 @@ async def test_an_exhausted_run_goes_on_where_it_stopped(world: World) -> None:
     assert world.lamp.searches.count(world.lamp.searches[0]) == 1
 
 
+# S1.23, S1.24
 async def test_a_finished_task_is_not_touched_again(world: World) -> None:
     key = world.apply()
     operator = world.operator()
@@ -107,6 +111,7 @@ async def test_a_reopening_that_changes_nothing_writes_status_only(world: World)
     assert await world.steps(key) == steps
 
 
+# S0.19, S1.15
 async def test_status_is_the_fold_of_the_journal(world: World) -> None:
     key = world.apply(questions=[GLOW, ABSENT])
     await world.run(key)
@@ -121,6 +126,7 @@ async def test_status_is_the_fold_of_the_journal(world: World) -> None:
     assert task.status.usage.steps == state.usage.steps
 
 
+# S2.28
 async def test_only_absent_answers_exhaust_the_sources(world: World) -> None:
     key = world.apply(questions=[ABSENT])
     await world.run(key)
@@ -131,6 +137,7 @@ async def test_only_absent_answers_exhaust_the_sources(world: World) -> None:
     assert task.status.questions[0].state is QuestionState.NOT_FOUND
 
 
+# S0.15, S1.5, S3.3
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
@@ -155,6 +162,7 @@ async def test_an_ending_leaves_a_report_that_names_it(
     assert json.loads(report.files["report.json"])["ending"]["reason"] == reason
 
 
+# S0.6, S1.9
 async def test_the_deadline_ends_a_run_that_waits(world: World) -> None:
     key = world.apply(sourceRefs=[{"name": "nowhere"}])
     operator = world.operator()
@@ -173,6 +181,7 @@ async def test_the_deadline_ends_a_run_that_waits(world: World) -> None:
     assert "nowhere" in succeeded.message
 
 
+# S0.6
 async def test_waiting_goes_on_when_the_source_appears(world: World) -> None:
     key = world.apply(sourceRefs=[{"name": "later"}])
     operator = world.operator()
@@ -185,6 +194,7 @@ async def test_waiting_goes_on_when_the_source_appears(world: World) -> None:
     assert kinds == [NoteKind.WAITING, NoteKind.WAITING_ENDED]
 
 
+# S4.24
 async def test_suspended_time_is_not_active_time(world: World) -> None:
     key = world.apply(desiredState="Suspended")
     operator = world.operator()
@@ -199,6 +209,7 @@ async def test_suspended_time_is_not_active_time(world: World) -> None:
     assert task.status.usage.active_seconds < 10
 
 
+# S1.9
 async def test_a_stopped_operator_counts_as_active_time(world: World) -> None:
     key = world.apply(budgets={"activeDeadlineSeconds": 600})
     operator = world.operator()
@@ -212,6 +223,7 @@ async def test_a_stopped_operator_counts_as_active_time(world: World) -> None:
     assert len(world.lamp.searches) == searched
 
 
+# S0.12, S0.32, S0.66, S1.33, S4.7
 async def test_a_failed_search_is_retried_and_then_counts(world: World) -> None:
     world.lamp.failures = [RetryableError("Unreachable", "no route") for _ in range(3)]
     key = world.apply()
@@ -227,6 +239,7 @@ async def test_a_failed_search_is_retried_and_then_counts(world: World) -> None:
     assert task.status.terminal_reason is TerminalReason.SOURCES_UNAVAILABLE
 
 
+# S1.24
 async def test_what_failed_is_tried_again_on_request(world: World) -> None:
     world.lamp.failures = [PermanentError("Tls", "bad certificate")]
     key = world.apply()
@@ -252,6 +265,7 @@ async def test_what_failed_is_tried_again_on_request(world: World) -> None:
     assert task.status.last_handled_requested_at == "again"
 
 
+# S0.3, S4.12, S4.14, S4.19
 async def test_a_defect_of_an_action_ends_the_run_and_never_the_operator(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -286,3 +300,19 @@ async def test_a_deleted_report_is_written_again_byte_for_byte(world: World) -> 
     assert await world.store.get_report(task) is None
     await operator.restore_report(key)
     assert await world.store.get_report(task) == report
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Tell me the default of GLOW_LEVEL.", "How large is GLOW_LEVEL by default, roughly?"],
+)
+async def test_a_question_worded_otherwise_is_never_certified_as_absent(
+    world: World, text: str
+) -> None:
+    # S3.18: the words of the question are in the manual, so "not found" cannot be proven.
+    key = world.apply(questions=[{"id": "glow", "text": text}])
+    await world.run(key)
+    question = (await world.task(key)).status.questions[0]
+    assert question.state is not QuestionState.NOT_FOUND
+    if question.state is QuestionState.UNRESOLVED:
+        assert question.reason == "LowConfidence"

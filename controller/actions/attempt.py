@@ -45,14 +45,15 @@ async def attempt(context: Context, intent: Intent, clock: Clock) -> Attempt:
     error: ActionError | None = None
     found = Found(summary="")
     try:
-        async with asyncio.timeout(_seconds(context.situation)):
+        seconds = _seconds(context.situation)
+        async with asyncio.timeout(seconds):
             with during(intent.action):
                 found = await perform(context, intent)
     except ActionError as failure:
         error = failure
     except TimeoutError:
-        limit = context.situation.task.spec.progress_policy.step_timeout_seconds
-        error = RetryableError("Timeout", f"{intent.action} took longer than {limit} seconds")
+        message = f"{intent.action} took longer than {seconds:g} s: {_limit(context.situation)}"
+        error = RetryableError("Timeout", message)
     except AlreadyExistsError as taken:
         error = PermanentError("ReportNameTaken", str(taken))
     except StoreError:
@@ -80,9 +81,21 @@ def interrupted(intent: Intent, now: datetime) -> Attempt:
 
 def _seconds(situation: Situation) -> float:
     """Return the time of an attempt: its own limit, and what the task has left (S1.34)."""
-    spec = situation.task.spec
-    left = spec.budgets.active_deadline_seconds - situation.active_milliseconds / 1000
-    return max(1.0, min(spec.progress_policy.step_timeout_seconds, left))
+    limit = situation.task.spec.progress_policy.step_timeout_seconds
+    return max(1.0, min(limit, _seconds_left(situation)))
+
+
+def _seconds_left(situation: Situation) -> float:
+    limit = situation.task.spec.budgets.active_deadline_seconds
+    return limit - situation.active_milliseconds / 1000
+
+
+def _limit(situation: Situation) -> str:
+    """Name the field that set the time of an attempt."""
+    own = situation.task.spec.progress_policy.step_timeout_seconds
+    if own <= _seconds_left(situation):
+        return "spec.progressPolicy.stepTimeoutSeconds"
+    return "what is left of spec.budgets.activeDeadlineSeconds"
 
 
 def _failed(

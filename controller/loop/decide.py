@@ -24,7 +24,7 @@ from controller.loop.intents import Intent, parse_arguments
 from controller.loop.lifetime import kept
 from controller.loop.policy import next_intent
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
-from controller.loop.state import ErrorCount, RunState, reopened
+from controller.loop.state import ErrorCount, Retry, RunState, reopened
 from controller.loop.validity import fault_of
 
 Guard = Callable[[Situation], Decision | None]
@@ -251,14 +251,16 @@ def backing_off(situation: Situation) -> Decision | None:
     retry = situation.state.retry
     if retry is None:
         return None
-    wake = wake_up(retry)
+    wake, deadline = wake_up(retry), _deadline(situation)
     if situation.now >= wake:
         return None
+    if retry.not_before is not None and wake > deadline:
+        return _asked_too_late(situation, retry, deadline)
     return Wait(
         RunningReason.BACKING_OFF,
         f"{retry.action} failed ({retry.error_class}: {retry.message}); attempt "
         f"{retry.attempts + 1} of {_attempts(situation)}; the error counts when they are spent",
-        until=min(wake, _deadline(situation)),
+        until=min(wake, deadline),
     )
 
 
@@ -317,6 +319,18 @@ GUARDS: Final[tuple[Guard, ...]] = (
     next_action,
     nothing_left,
 )
+
+
+def _asked_too_late(situation: Situation, retry: Retry, deadline: datetime) -> Decision:
+    """End at once what may be tried again only when its time is over (S1.29)."""
+    error = ErrorCount("", retry.error_class, retry.attempts, "", retry.attempts, retry.message)
+    return close(
+        situation,
+        ending_of(error, TerminalReason.SOURCES_UNAVAILABLE),
+        f"{retry.action} failed ({retry.error_class}: {retry.message}); it may be tried again at "
+        f"{retry.not_before:%Y-%m-%d %H:%M:%S} UTC, and the deadline is "
+        f"{deadline:%Y-%m-%d %H:%M:%S} UTC",
+    )
 
 
 def _tripped(

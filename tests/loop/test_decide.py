@@ -138,15 +138,18 @@ EXPECTED = {
 }
 
 
+# S0.24
 def test_the_order_of_the_guards_is_the_contract() -> None:
     assert [guard.__name__ for guard in GUARDS] == ORDER
 
 
+# S0.23, S1.17, S2.5
 @pytest.mark.parametrize("name", APPLIES)
 def test_each_guard_applies_alone(name: str) -> None:
     assert reason_of(decide(APPLIES[name](situation()))) == EXPECTED[name]
 
 
+# S0.24, S0.25
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -204,16 +207,19 @@ class TestTerminal:
 
 
 class TestPendingInDoubt:
+    # S1.7
     def test_the_effect_of_another_process_is_asked_for_under_its_own_intent(self) -> None:
         decision = decide(situation(pending=pending(ActionName.PUBLISH)))
         assert isinstance(decision, Act)
         assert decision.intent.action is ActionName.PUBLISH
 
+    # S4.8
     def test_a_pure_action_of_another_process_is_decided_anew(self) -> None:
         decision = decide(situation(pending=pending(ActionName.CONCLUDE)))
         assert isinstance(decision, Act)
         assert decision.intent.action is ActionName.SEARCH
 
+    # S4.8
     def test_a_paid_action_of_another_process_is_charged(self) -> None:
         remote = frozenset({"manual"})
         decision = decide(situation(pending=pending(ActionName.SEARCH), remote_sources=remote))
@@ -253,6 +259,7 @@ class TestTime:
         assert isinstance(ending, Act)
         assert "missing: ResearchSource manual" in ending.intent.decision.message
 
+    # S1.25, S1.29
     def test_back_off_doubles_and_obeys_the_other_side(self) -> None:
         def wake(attempts: int, not_before: timedelta | None = None) -> timedelta:
             asked = NOW + not_before if not_before else None
@@ -264,6 +271,17 @@ class TestTime:
 
         assert [wake(n).total_seconds() for n in (1, 2, 3, 9)] == [1, 2, 4, 60]
         assert wake(1, timedelta(seconds=7)).total_seconds() == 7
+
+    def test_a_retry_that_may_only_come_after_the_deadline_ends_at_once(self) -> None:
+        # S1.29: the other side asked for 1,000 s, the task has 900.
+        asked = NOW + timedelta(seconds=1000)
+        retry = Retry(ActionName.SEARCH, "{}", 1, "RateLimited", "slow down", NOW, asked)
+        decision = decide(situation(planned(retry=retry)))
+        assert reason_of(decision) == TerminalReason.SOURCES_UNAVAILABLE
+        assert isinstance(decision, Act)
+        message = decision.intent.decision.message
+        assert "2026-01-05 09:16:40 UTC" in message
+        assert "2026-01-05 09:15:00 UTC" in message
 
     def test_after_the_back_off_the_same_action_is_the_next_attempt(self) -> None:
         first = decide(situation())
@@ -288,6 +306,7 @@ class TestSuspension:
 
 
 class TestNothingLeft:
+    # S0.6, S0.29, S1.33, S1.34
     def test_a_question_at_its_own_limit_names_it(self) -> None:
         limited = planned(question_steps={"glow": 16})
         decision = decide(situation(limited))
@@ -308,10 +327,12 @@ class TestErrors:
         failing = planned(errors={"source/manual": error("QuotaExhausted", count=3)})
         assert reason_of(decide(situation(failing))) == TerminalReason.QUOTA_EXHAUSTED
 
+    # S4.19
     def test_a_defect_of_ours_ends_at_once(self) -> None:
         failing = planned(errors={"operator": error("InternalError", "operator")})
         assert reason_of(decide(situation(failing))) == TerminalReason.INTERNAL_ERROR
 
+    # S0.59
     @pytest.mark.parametrize(
         ("reason", "error_class", "ending"),
         [
@@ -339,6 +360,7 @@ class TestErrors:
         assert reason_of(decide(situation(state))) == RunningReason.BACKING_OFF
 
 
+# S0.28, S3.7
 def test_budgets_are_read_from_the_spec_alone() -> None:
     used = planned(usage=Usage(steps=5))
     assert reason_of(decide(situation(used, task(budgets={"maxSteps": 6})))) == "QueryNotSearched"
@@ -346,6 +368,7 @@ def test_budgets_are_read_from_the_spec_alone() -> None:
     assert reason_of(decision) == TerminalReason.STEP_BUDGET_EXHAUSTED
 
 
+# S3.7
 def test_stop_rules_are_read_from_the_spec_alone() -> None:
     stalled = planned(progress=Fingerprints(recent=("a",), stalled_steps=4))
     patient = task(progressPolicy=ProgressPolicy(max_stalled_steps=5).to_json())

@@ -42,6 +42,7 @@ async def test_a_run_leaves_a_chain_that_folds(steps: tuple[ResearchStep, ...]) 
     folded(steps)
 
 
+# S0.17
 @pytest.mark.parametrize(
     ("error_class", "mutate"),
     [
@@ -99,6 +100,7 @@ async def test_every_byte_of_a_record_is_under_its_digest(steps: tuple[ResearchS
             assert journal.step_digest(spec.model_copy(update={name: other})) != spec.digest
 
 
+# S1.6
 def test_the_operation_id_depends_on_task_index_action_and_arguments_alone() -> None:
     same = journal.operation_id("u", 1, ActionName.SEARCH, "{}")
     assert same == journal.operation_id("u", 1, ActionName.SEARCH, "{}")

@@ -33,6 +33,7 @@ def test_a_step_of_today_is_read_as_it_is() -> None:
     assert step.to_json() == record
 
 
+# S4.22
 @pytest.mark.parametrize(
     "spec",
     [{"formatVersion": 2}, {"formatVersion": 2, "shape": "another"}, {"formatVersion": 999}],
@@ -71,6 +72,7 @@ def test_migrations_follow_each_other_and_change_no_record() -> None:
     assert json.dumps(step.to_json()) == before
 
 
+# S4.39
 def test_an_older_journal_folds_under_the_digests_that_it_was_recorded_with() -> None:
     old, new = read("older-format"), read("complete")
     state = initial(old.task.metadata.name, old.task.metadata.uid, old.task.spec.topic)

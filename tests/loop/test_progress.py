@@ -29,6 +29,7 @@ def known(*searches: SearchRecord, facts: tuple[str, ...] = (), state: str = "Op
     )
 
 
+# S1.22
 def test_each_improvement_changes_the_fingerprint() -> None:
     base = known(searched("a", 1))
     assert known(searched("a", 1, 2)) != base

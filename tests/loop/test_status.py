@@ -38,6 +38,7 @@ def tuples(status: ResearchTaskStatus) -> dict[str, tuple[str, str]]:
     return {c.type: (c.status.value, c.reason) for c in status.conditions}
 
 
+# S0.15, S1.5, S1.36, S2.5
 @pytest.mark.parametrize("reason", [r for r in TerminalReason if r != "JournalCorrupt"])
 def test_an_ending_shows_one_reason_everywhere(reason: TerminalReason) -> None:
     status = shown(situation(), End(reason, "as it was"))
@@ -98,6 +99,7 @@ def test_before_the_first_look_an_object_is_in_progress() -> None:
     assert kstatus(task().status, generation=1) == "InProgress"
 
 
+# S1.25
 def test_a_transition_time_moves_only_with_the_status() -> None:
     first = shown(situation())
     later = situation(of=task().model_copy(update={"status": first}), now=NOW + timedelta(hours=1))
@@ -128,6 +130,7 @@ def test_every_condition_carries_the_generation() -> None:
     assert {c.observed_generation for c in status.conditions} == {5}
 
 
+# S0.18
 @pytest.mark.parametrize("character", ["a", "é", "漢", "🜁"])
 def test_the_status_fits_whatever_the_texts_are_made_of(character: str) -> None:
     questions = [{"id": f"q{i}", "text": character * 499 + chr(65 + i)} for i in range(20)]

@@ -54,6 +54,7 @@ def test_the_pure_packages_are_looked_at() -> None:
     assert len(_FILES) >= 30
 
 
+# S1.17, S2.6
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_core_is_pure(path: Path) -> None:
     assert list(impurities(path.read_text("utf-8"))) == []

@@ -53,6 +53,7 @@ _EXIT_CODES: Final = {
 """What `fixpoint run` and `fixpoint watch` exit with (S2.22): scripts rely on each number."""
 
 
+# S0.15
 def test_every_reason_has_one_row() -> None:
     assert set(TERMINAL) == set(TerminalReason)
     assert list(TERMINAL) == list(TerminalReason), "the table has the order of the enum"
@@ -78,6 +79,7 @@ def test_no_two_endings_mean_the_same() -> None:
     assert len(set(meanings)) == len(meanings)
 
 
+# S1.36, S2.21
 @pytest.mark.parametrize("reason", TerminalReason)
 def test_meaning_and_remedy_are_sentences(reason: TerminalReason) -> None:
     ending = TERMINAL[reason]
@@ -89,6 +91,7 @@ def test_meaning_and_remedy_are_sentences(reason: TerminalReason) -> None:
         assert sentence[0].isupper() or sentence.startswith("spec.")
 
 
+# S2.33
 def test_a_remedy_names_fields_that_exist() -> None:
     known = {
         "spec.budgets": Budgets,

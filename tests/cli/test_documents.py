@@ -17,6 +17,7 @@ PAGE = ROOT / "docs" / "command-line.md"
 COMMANDS = ["run", "watch", "report", "verify"]
 
 
+# S1.36
 def test_the_tables_of_the_readme_are_those_of_the_code() -> None:
     text = README.read_text("utf-8")
     assert with_tables(text) == text

@@ -44,6 +44,7 @@ COMMAND_LINES = {
 }
 
 
+# S2.7, S2.22
 @pytest.mark.parametrize(("arguments", "text"), COMMAND_LINES.values(), ids=COMMAND_LINES.keys())
 def test_a_wrong_command_line(desk: Desk, arguments: list[str], text: str) -> None:
     said = desk.fixpoint(*arguments)

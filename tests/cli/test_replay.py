@@ -26,6 +26,7 @@ def files_of(name: str, *, generations: int = 9) -> list[str | Path]:
     return options
 
 
+# S1.11, S1.32
 def test_a_run_in_a_store_replays(desk: Desk) -> None:
     desk.run()
     said = desk.ask("replay")
@@ -40,6 +41,7 @@ def test_a_run_in_a_store_replays(desk: Desk) -> None:
     )
 
 
+# S1.11, S4.23
 def test_an_exported_journal_replays_with_the_task_file_that_was_run(desk: Desk) -> None:
     desk.run()
     file = desk.folder / "journal.jsonl"
@@ -176,6 +178,7 @@ def test_two_files_of_one_generation_are_refused_and_so_is_one_of_none(desk: Des
     assert (said.code, "has no metadata.generation" in said.err) == (5, True)
 
 
+# S0.20, S1.10, S1.32
 def test_a_fresh_process_without_caches_makes_the_same_decisions(tmp_path: Path) -> None:
     environment = {
         "PATH": os.environ["PATH"],

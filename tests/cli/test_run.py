@@ -24,6 +24,7 @@ def normalised(text: str, folder: Path) -> str:
     return re.sub(r"\bsha256:[0-9a-f]+", "DIGEST", text)
 
 
+# S0.48, S0.49, S0.50, S0.51, S0.52, S0.53, S0.54, S0.64, S0.67, S2.18, S2.20
 def test_a_run_says_what_it_will_do_each_step_and_how_it_ended(desk: Desk) -> None:
     said = desk.run()
     assert said.code == 0
@@ -31,6 +32,7 @@ def test_a_run_says_what_it_will_do_each_step_and_how_it_ended(desk: Desk) -> No
     assert normalised(said.out, desk.folder) == GOLDEN.read_text("utf-8")
 
 
+# S0.36
 def test_the_report_is_written_as_it_is_stored(desk: Desk) -> None:
     desk.run()
     assert (desk.report / "report.md").read_text("utf-8") == desk.ask("report").out
@@ -48,6 +50,7 @@ def test_a_run_that_has_ended_is_told_of_again_and_not_repeated(desk: Desk) -> N
     assert logs[0] == logs[1]
 
 
+# S0.53, S2.17, S2.20, S2.21, S2.33
 def test_a_raised_budget_goes_on_where_the_smaller_one_ended(desk: Desk) -> None:
     small = desk.run("--max-steps", "3", "--log", desk.folder / "small.jsonl")
     assert small.code == 2
@@ -62,6 +65,7 @@ def test_a_raised_budget_goes_on_where_the_smaller_one_ended(desk: Desk) -> None
     assert len(after) > len(before)
 
 
+# S2.17, S2.29
 def test_the_log_is_the_journal_and_folds(desk: Desk) -> None:
     desk.run("--log", "journal.jsonl")
     lines = (desk.folder / "journal.jsonl").read_text("utf-8").splitlines()
@@ -73,6 +77,7 @@ def test_the_log_is_the_journal_and_folds(desk: Desk) -> None:
     assert state.next_index == len(lines)
 
 
+# S0.35
 def test_the_topic_of_the_environment_beats_that_of_the_file(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +104,7 @@ VERBOSITY = {
 }
 
 
+# S0.34
 @pytest.mark.parametrize(("level", "steps", "decisions"), VERBOSITY.values(), ids=VERBOSITY.keys())
 def test_verbosity(desk: Desk, level: str, steps: int, decisions: int) -> None:
     said = desk.run("--verbosity", level)
@@ -132,6 +138,7 @@ ENDINGS = {
 }
 
 
+# S2.22
 @pytest.mark.parametrize(("spec", "code", "word"), ENDINGS.values(), ids=ENDINGS.keys())
 def test_the_exit_code_says_how_a_run_ended(
     desk: Desk, spec: dict[str, object], code: int, word: str
@@ -177,6 +184,7 @@ data:
     assert "41 lumens" in desk.ask("report").out
 
 
+# S0.36
 def test_the_usual_store_and_folders_need_no_options(desk: Desk) -> None:
     assert desk.fixpoint("run", "-f", "task.yaml", "--corpus-root", "corpora").code == 0
     assert (desk.folder / "state" / "fixpoint" / "tasks.db").is_file()

@@ -30,6 +30,7 @@ def stored_task(desk: Desk) -> ResearchTask:
     return asyncio.run(get())
 
 
+# S2.29, S4.22
 def test_each_line_is_a_step_with_its_format_version(desk: Desk) -> None:
     desk.run()
     said = desk.ask("trace")
@@ -39,6 +40,7 @@ def test_each_line_is_a_step_with_its_format_version(desk: Desk) -> None:
     assert {line["spec"]["formatVersion"] for line in lines} == {1}
 
 
+# S4.23
 def test_the_lines_fold_to_the_status(desk: Desk) -> None:
     desk.write_task(questions=[ODD, *QUESTIONS])
     desk.run()

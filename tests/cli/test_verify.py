@@ -125,6 +125,7 @@ LIES = {
 }
 
 
+# S0.14, S2.27
 def test_what_was_published_holds(desk: Desk) -> None:
     desk.run()
     said = desk.ask("verify")

@@ -25,6 +25,7 @@ def test_a_finished_task_is_told_from_its_first_step(desk: Desk) -> None:
     assert re.search(r"^next: +Raise spec.budgets.maxSteps", watched.out, re.MULTILINE)
 
 
+# S2.10
 def test_a_task_is_followed_while_another_process_runs_it(desk: Desk) -> None:
     desk.write_task(desiredState="Suspended")
     assert desk.run().code == 4

@@ -54,6 +54,7 @@ def test_there_are_enough_invalid_examples() -> None:
     assert len(_INVALID) >= 75
 
 
+# S0.30, S0.38, S0.42, S2.7
 @pytest.mark.parametrize("path", _INVALID, ids=lambda path: path.stem)
 def test_an_invalid_object_is_refused_with_its_one_fault(plane: ControlPlane, path: Path) -> None:
     first = path.read_text("utf-8").splitlines()[0]
@@ -103,6 +104,7 @@ def test_empty_budgets_still_have_steps_calls_tokens_and_time(plane: ControlPlan
     }
 
 
+# S0.28, S0.29, S0.31, S0.32, S3.7, S4.9
 def test_a_task_is_stored_with_its_limits_and_looks_unseen(plane: ControlPlane) -> None:
     written = task("defaults")
     stored = created(plane, written)
@@ -142,6 +144,7 @@ def test_a_task_is_stored_with_its_limits_and_looks_unseen(plane: ControlPlane) 
     }
 
 
+# S0.43
 def test_a_model_and_a_source_are_stored_with_their_defaults(plane: ControlPlane) -> None:
     model = custom_object(
         "ResearchModel",

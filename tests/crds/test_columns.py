@@ -103,6 +103,7 @@ def test_a_line_fits_a_terminal(plane: ControlPlane, filled: str, kind: Kind) ->
     assert max(map(len, lines)) <= _WIDTH, "\n".join(lines)
 
 
+# S0.54, S1.36
 def test_a_line_says_how_a_task_ended_and_what_it_waits_for(
     plane: ControlPlane, filled: str
 ) -> None:

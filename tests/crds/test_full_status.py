@@ -35,6 +35,7 @@ def test_the_full_status_is_what_it_says() -> None:
     assert full().to_json() == status
 
 
+# S0.18
 def test_a_full_status_is_fitted_into_32_kibibytes() -> None:
     assert size(full()) > 3 * MAX_STATUS_BYTES
     assert size(fitted(full())) <= MAX_STATUS_BYTES == 32 * 1024

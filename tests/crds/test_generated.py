@@ -31,6 +31,7 @@ def own_nodes(crd: Json) -> Iterator[tuple[str, Json]]:
         yield from nodes(properties[part], part)
 
 
+# S0.65
 def test_the_committed_files_are_the_generated_ones() -> None:
     files = generated()
     for path, content in files.items():

@@ -143,12 +143,14 @@ def test_an_unknown_terminal_reason_is_refused(run: Object) -> None:
         run.patch_status(**finished("Bored"))
 
 
+# S1.4
 def test_an_ending_may_not_become_another_one(run: Object) -> None:
     run.patch_status(observedGeneration=1, **finished("NoProgress"))
     with refused(_MAY_NOT_END_AGAIN):
         run.patch_status(**finished("GoalReached"))
 
 
+# S1.4
 def test_an_ending_may_not_be_taken_back(run: Object) -> None:
     run.patch_status(observedGeneration=1, **finished("NoProgress"))
     with refused(_MAY_NOT_END_AGAIN):
@@ -186,6 +188,7 @@ def test_an_earlier_request_or_round_reopens_nothing(run: Object) -> None:
         run.patch_status(terminalReason=None, lastHandledRequestedAt=None)
 
 
+# S0.21, S1.4
 @pytest.mark.parametrize("counter", _USAGE)
 def test_no_counter_falls_within_a_round(run: Object, counter: str) -> None:
     run.patch_status(round=1, usage=_USAGE)
@@ -244,6 +247,7 @@ CHANGES = {
 }
 
 
+# S0.17
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_a_step_may_not_be_changed(plane: ControlPlane, namespace: str, change: Json) -> None:
     record = Object(plane, namespace, step())

@@ -98,6 +98,7 @@ async def test_the_same_scenario_gives_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_status_is_the_fold_of_the_golden_journal(name: str) -> None:
+    # S2.31
     golden = read(name)
     assert reduced(golden.task, golden.steps, golden.specs) is None
     assert golden.task.status.terminal_reason is ENDINGS[name]
@@ -138,6 +139,7 @@ def test_every_step_says_what_was_planned_done_observed_and_known_after_it(name:
 
 
 def test_three_questions_use_up_their_own_steps_and_the_report_is_still_written() -> None:
+    # S0.55, S0.56
     golden = read("question-limit")
     steps, status = [s.spec for s in golden.steps], golden.task.status
     assert Counter(s.question_id for s in steps) == {

@@ -63,6 +63,7 @@ def test_no_role_uses_a_wildcard() -> None:
                 assert "*" not in yaml.safe_dump(document["rules"]), file
 
 
+# S2.34
 @pytest.mark.controlplane
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("grant", sorted(_NEEDED), ids="-".join)
@@ -95,6 +96,7 @@ _REFUSED: Final[dict[str, Grant]] = {
 }
 
 
+# S2.34
 @pytest.mark.controlplane
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("action", _REFUSED)

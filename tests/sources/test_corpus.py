@@ -109,6 +109,7 @@ async def test_a_document_is_read_again_whole(make_corpus: MakeCorpus) -> None:
     assert missing.value.error_class == "DocumentMissing"
 
 
+# S1.14
 async def test_documents_are_named_by_locator_and_text(
     make_corpus: MakeCorpus, corpus_root: Path
 ) -> None:
@@ -501,6 +502,7 @@ async def test_indexes_unused_for_long_are_removed(
     assert not oldest.exists()
 
 
+# S4.35
 async def test_a_search_ends_at_its_timeout(make_corpus: MakeCorpus) -> None:
     source = make_corpus(MANUAL)
     await source.observe()

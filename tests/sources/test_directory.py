@@ -124,6 +124,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert "not a regular file" in str(item)
 
 
+# S4.35
 def test_a_file_that_is_too_large_is_left_out(tmp_path: Path) -> None:
     write(tmp_path, {"just.txt": "", "over.txt": ""})
     os.truncate(tmp_path / "just.txt", MAX_FILE_BYTES)

@@ -83,6 +83,7 @@ async def test_a_long_journal_is_listed_whole(home: Home, new_name: str) -> None
     assert specs(await home.store.list_steps(task, 0)) == [one.spec for one in written]
 
 
+# S4.35
 async def test_a_step_with_all_the_evidence_it_may_carry_is_stored(
     home: Home, new_name: str
 ) -> None:
@@ -113,6 +114,7 @@ async def test_text_comes_back_character_for_character(
     assert stored.files["report.md"] == text
 
 
+# S0.17, S1.8
 async def test_a_step_that_is_there_is_never_written_again(home: Home, new_name: str) -> None:
     task = await create_task(home, new_name)
     first = step(task, 0)
@@ -222,6 +224,7 @@ async def test_a_file_that_the_new_report_lacks_is_gone(home: Home, new_name: st
     assert await home.store.get_report(task) == smaller
 
 
+# S1.6
 async def test_a_report_that_the_same_operation_has_written_is_not_written_again(
     home: Home, new_name: str
 ) -> None:
@@ -282,6 +285,7 @@ async def test_texts_of_config_maps_are_found_or_named_as_missing(
     assert missing == ("nobody",)
 
 
+# S2.10
 async def test_an_event_is_told_once_a_generation(home: Home, new_name: str) -> None:
     task = await create_task(home, new_name)
     started = Event(EventType.NORMAL, "Started", "the run has started")

@@ -112,6 +112,7 @@ async def test_proxies_of_the_environment_are_not_used(
         await runner.cleanup()
 
 
+# S1.33
 async def test_the_client_never_retries_by_itself(tmp_path: Path) -> None:
     async with await connect(kubeconfig(tmp_path), connections=5) as client:
         assert client.configuration.retries is None

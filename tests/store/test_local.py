@@ -347,6 +347,7 @@ def test_an_empty_file_becomes_a_store(path: Path, clock: FixedClock) -> None:
         assert store.tasks() == ()
 
 
+# S1.8
 def test_a_write_is_on_the_disk_and_in_the_log_before_it_returns(path: Path) -> None:
     database = Database.open(path)
     try:

@@ -1,0 +1,227 @@
+"""Random histories: whatever happens, no budget is crossed and every run ends for its reason.
+
+Each example is a task, a source that fails now and then, and a list of things that happen to them:
+turns, crashes, lost writes, time that passes, changes of the spec. The promises are checked on what
+is stored, after each of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from controller.api.errors import PermanentError, RetryableError, StoreError
+from controller.api.reasons import TerminalReason
+from controller.api.step import ActionName, Outcome, ResearchStepSpec
+from controller.api.task import Budgets, ResearchTask, ResearchTaskSpec
+from controller.loop.assessment import assess
+from controller.loop.replay import decided_again
+from controller.loop.state import RunState, fold, initial
+from controller.ports import TaskKey
+from controller.reconcile import Reconciler, is_settled
+from tests.faults import FaultyStore, Moment
+from tests.world import LAMP_MANUAL, MemorySource, World
+
+QUESTIONS = (
+    {"id": "glow", "text": "What is the default of GLOW_LEVEL?"},
+    {"id": "absent", "text": "What is the default of FROST_LEVEL?"},
+    {"id": "colour", "text": "What is the default of GLOW_COLOUR?"},
+    {"id": "nothing", "text": "Who painted the ceiling of the chapel?"},
+)
+
+specs = st.fixed_dictionaries(
+    {
+        "questions": st.lists(st.sampled_from(QUESTIONS), unique_by=lambda q: q["id"], max_size=3),
+        "budgets": st.fixed_dictionaries(
+            {
+                "maxSteps": st.integers(1, 25),
+                "maxStepsPerQuestion": st.integers(1, 12),
+                "maxSourceCalls": st.integers(0, 12),
+                "activeDeadlineSeconds": st.integers(1, 900),
+            }
+        ),
+        "progressPolicy": st.fixed_dictionaries(
+            {"maxStalledSteps": st.integers(1, 6), "maxActionRetries": st.integers(0, 2)}
+        ),
+        "desiredState": st.sampled_from(["Running", "Running", "Running", "Suspended"]),
+        "qualityThreshold": st.sampled_from([0, 50, 70, 100]),
+    }
+)
+
+happenings = st.one_of(
+    st.tuples(st.just("turns"), st.integers(1, 12)),
+    st.tuples(st.just("crash"), st.just(0)),
+    st.tuples(st.just("lost write"), st.integers(1, 6)),
+    st.tuples(st.just("lost answer"), st.integers(1, 6)),
+    st.tuples(st.just("time"), st.integers(1, 400)),
+    st.tuples(st.just("spec"), specs),
+    st.tuples(st.just("source"), st.sampled_from(["Unreachable", "Tls"])),
+)
+
+
+@dataclass
+class History:
+    """One world, and what must hold of it."""
+
+    world: World
+    key: TaskKey
+    specs: dict[int, ResearchTaskSpec] = field(default_factory=dict)
+    operator: Reconciler | None = None
+    seen: ResearchTask | None = None
+
+    async def happen(self, kind: str, detail: Any) -> None:  # noqa: ANN401 - by kind
+        """Let one thing happen, and look whether the promises hold."""
+        if kind == "turns":
+            await self._turns(self.operator or self.world.operator(), detail)
+        elif kind == "crash":
+            self.operator = self.world.operator()
+        elif kind in {"lost write", "lost answer"}:
+            moment = Moment.BEFORE if kind == "lost write" else Moment.AFTER
+            await self._turns(self._unlucky(detail, moment), 8)
+            self.operator = self.world.operator()
+        elif kind == "time":
+            self.world.clock.advance(detail)
+        elif kind == "spec":
+            self.world.apply(**detail)
+        else:
+            failure = RetryableError if detail == "Unreachable" else PermanentError
+            self.world.lamp.failures.append(failure(detail, "as the test wants it"))
+        await self.check()
+
+    async def settle(self) -> None:
+        """Let the run come to rest: it must, within a bound, once nothing else happens."""
+        self.world.apply(desiredState="Running", questions=list(QUESTIONS[:2]))
+        operator = self.operator = self.world.operator()
+        for _ in range(60):
+            await self.world.run(self.key, operator)
+            await self.check()
+            if is_settled(await self.world.task(self.key)):
+                return
+            self.world.clock.advance(61)  # past any back-off
+        raise AssertionError("the run came to no end")
+
+    async def check(self) -> None:
+        """Check what is stored: counters, budgets, the fold, and what an ending claims."""
+        task = await self.world.task(self.key)
+        self.specs[task.metadata.generation] = task.spec
+        self._never_falls(task)
+        state = await self._within_budgets(task)
+        status = task.status
+        if status.journal is not None and status.journal.steps == state.next_index:
+            assert status.journal.digest == state.digest
+        if status.terminal_reason is TerminalReason.GOAL_REACHED and is_settled(task):
+            assert assess(task.spec, state).goal_holds
+            assert await self.world.store.get_report(task) is not None
+        self.seen = task
+
+    def _never_falls(self, task: ResearchTask) -> None:
+        before = self.seen.status.usage if self.seen else None
+        if before is not None:
+            assert task.status.usage is not None
+            for name, value in before:
+                assert getattr(task.status.usage, name) >= value, name
+
+    async def _within_budgets(self, task: ResearchTask) -> RunState:
+        """Fold the journal; each step must have fitted the budgets of its own generation."""
+        state = initial(task.metadata.name, task.metadata.uid, task.spec.topic)
+        operations: set[str] = set()
+        active_milliseconds = 0
+        for step in await self.world.steps(self.key):
+            spec, before = step.spec, state
+            state = fold(state, step)
+            budgets = self._budgets_of(spec)
+            if spec.usage.steps:
+                assert before.usage.steps + 1 <= budgets.max_steps
+                assert active_milliseconds < budgets.active_deadline_seconds * 1000
+                if spec.question_id is not None:
+                    used = before.question_steps.get(spec.question_id, 0)
+                    assert used + 1 <= budgets.max_steps_per_question
+            if spec.usage.source_calls:
+                assert before.usage.source_calls + 1 <= budgets.max_source_calls
+            active_milliseconds += spec.active_milliseconds
+            assert spec.operation_id not in operations
+            operations.add(spec.operation_id)
+        return state
+
+    def _budgets_of(self, step: ResearchStepSpec) -> Budgets:
+        """Return the budgets that a step was decided under.
+
+        An attempt in doubt is charged under the newest generation, and was decided under an
+        earlier one: it must have fitted one of them.
+        """
+        if step.outcome is not Outcome.INTERRUPTED:
+            return self.specs[step.generation].budgets
+        earlier = [s.budgets for g, s in self.specs.items() if g <= step.generation]
+        return Budgets(
+            max_steps=max(b.max_steps for b in earlier),
+            max_steps_per_question=max(b.max_steps_per_question for b in earlier),
+            max_source_calls=max(b.max_source_calls for b in earlier),
+            active_deadline_seconds=max(b.active_deadline_seconds for b in earlier),
+        )
+
+    def _unlucky(self, at: int, moment: Moment) -> Reconciler:
+        return Reconciler(
+            store=FaultyStore(self.world.store, at, moment).port,
+            references=self.world.references,
+            clock=self.world.clock,
+            holder=f"unlucky-{at}-{self.world.clock.time:%H%M%S%f}",
+        )
+
+    async def _turns(self, operator: Reconciler, count: int) -> None:
+        for _ in range(count):
+            operator.observe(self.key, "999999999")
+            try:
+                await operator.reconcile(self.key)
+            except StoreError:
+                return
+
+
+async def live(spec: dict[str, Any], events: Iterable[tuple[str, Any]], *, remote: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(Path(folder))
+        world.lamp = MemorySource("lamp", LAMP_MANUAL)
+        world.lamp.is_remote = remote
+        world.references.sources["lamp"] = world.lamp
+        history = History(world, world.apply(**spec))
+        for kind, detail in events:
+            await history.happen(kind, detail)
+        await history.settle()
+        await absorbs(history)
+        task = await world.task(history.key)
+        replayed = decided_again(task, await world.steps(history.key), history.specs)
+        assert replayed.divergence is None
+        world.close()
+
+
+async def absorbs(history: History) -> None:
+    """A run that has ended stays as it is, whoever looks and however late."""
+    world, key = history.world, history.key
+    version = (await world.task(key)).metadata.resource_version
+    steps = await world.steps(key)
+    for _ in range(3):
+        world.clock.advance(1000)
+        await world.run(key, world.operator())
+    assert (await world.task(key)).metadata.resource_version == version
+    assert await world.steps(key) == steps
+    publications = [s for s in steps if s.spec.action is ActionName.PUBLISH and s.spec.publish]
+    status = (await world.task(key)).status
+    assert status.usage is not None
+    assert status.usage.writes == len(publications)
+
+
+# S0.3, S0.21, S0.59, S1.10, S1.17, S1.23, S1.41, S2.26, S4.12
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(specs, st.lists(happenings, max_size=10), st.booleans())
+def test_whatever_happens_the_promises_hold(
+    spec: dict[str, Any],
+    events: list[tuple[str, Any]],
+    remote: bool,  # noqa: FBT001 - Hypothesis passes by position
+) -> None:
+    asyncio.run(live(spec, events, remote=remote))

@@ -10,7 +10,12 @@ import typer
 from controller.access import EVERYTHING_OPEN, read_corpus_access
 from controller.api.errors import UserError
 from controller.logs import LogFormat, LogLevel
-from controller.settings import DEFAULT_CACHE_DIRECTORY, DEFAULT_CORPUS_ROOT, Settings
+from controller.settings import (
+    DEFAULT_CACHE_DIRECTORY,
+    DEFAULT_CORPUS_ROOT,
+    Settings,
+    checked_job_classes,
+)
 
 
 def operator(
@@ -54,10 +59,19 @@ def operator(
             envvar="FIXPOINT_WORKERS", min=1, max=256, help="Tasks worked on at the same moment."
         ),
     ] = 8,
+    job_class: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="FIXPOINT_JOB_CLASS",
+            help="A value of spec.jobClass that the metrics distinguish; any other counts as "
+            "`other`. May be given several times; in the variable, separated by spaces.",
+        ),
+    ] = None,
     health_host: Annotated[
         str,
         typer.Option(
-            envvar="FIXPOINT_HEALTH_HOST", help="The address that probes are answered on."
+            envvar="FIXPOINT_HEALTH_HOST",
+            help="The address that probes and metrics are answered on.",
         ),
     ] = "0.0.0.0",  # noqa: S104 - the kubelet asks from outside the pod
     health_port: Annotated[
@@ -66,7 +80,7 @@ def operator(
             envvar="FIXPOINT_HEALTH_PORT",
             min=0,
             max=65535,
-            help="The port that probes are answered on; 0: a free one, named in the log.",
+            help="The port that they are answered on; 0: a free one, named in the log.",
         ),
     ] = 8080,
     log_format: Annotated[
@@ -116,6 +130,7 @@ def operator(
     """
     try:
         access = EVERYTHING_OPEN if corpus_access is None else read_corpus_access(corpus_access)
+        job_classes = checked_job_classes(job_class or ())
     except UserError as error:
         raise typer.BadParameter(str(error)) from error
     settings = Settings(
@@ -125,6 +140,7 @@ def operator(
         corpus_access=access,
         cache_directory=cache_directory,
         workers=workers,
+        job_classes=job_classes,
         health_host=health_host,
         health_port=health_port,
         log_format=log_format,

@@ -6,8 +6,10 @@ It lives in one event loop and knows neither kopf nor threads; the watch tells i
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -15,10 +17,12 @@ from typing import Final
 
 from kubernetes.aio.client import ApiClient
 
+from controller.api.errors import StoreError
 from controller.api.meta import ObjectMeta
 from controller.api.source import ResearchSource
 from controller.clock import SystemClock
 from controller.inventory import Inventory, ReferenceEvent, SeenTask, TaskEvent
+from controller.metrics import Metrics
 from controller.ports import Source, TaskKey
 from controller.queue import WorkQueue
 from controller.readiness import Readiness, ReferenceKey
@@ -26,12 +30,13 @@ from controller.reconcile import Reconciler
 from controller.references import Resolver
 from controller.settings import Settings
 from controller.store.kubernetes import KubernetesStore
+from controller.store.kubernetes_access import check_watching
 from controller.store.kubernetes_lists import (
     list_report_metadata,
     list_task_metadata,
     touch_steps,
 )
-from controller.sweep import Findings, Sweeper
+from controller.sweep import Findings, Sweeper, WatchDeadError
 
 _LOGGER: Final = logging.getLogger(__name__)
 
@@ -59,6 +64,8 @@ class Engine:
         holder: str,
         make_source: Callable[[ResearchSource], Source],
         store: KubernetesStore,
+        metrics: Metrics,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Make an engine at rest; `run` sets it to work.
 
@@ -68,7 +75,11 @@ class Engine:
             holder: the name of this process, which no other process has ever had.
             make_source: makes a source from its object.
             store: tasks, journals, reports and what they refer to.
+            metrics: counts what is done; it is told of the queues as well.
+            monotonic: a monotonic time in seconds.
         """
+        self._metrics = metrics
+        self._client = client
         self._settings = settings
         self._inventory = Inventory()
         self._unheeded: dict[TaskKey, SeenTask] = {}
@@ -84,7 +95,7 @@ class Engine:
         )
         self._clock = clock = SystemClock()
         self._reconciler = Reconciler(
-            store=store, references=self._resolver, clock=clock, holder=holder
+            store=store, references=self._resolver, clock=clock, holder=holder, observer=metrics
         )
         self._readiness = Readiness(
             store=store,
@@ -93,10 +104,17 @@ class Engine:
             check_seconds=settings.corpus_check_seconds,
             on_change=self._wake_referrers,
         )
-        self._tasks = WorkQueue(self._work, workers=settings.workers, jitter=random.random)
-        self._references = WorkQueue(
-            self._readiness.reconcile, workers=_REFERENCE_WORKERS, jitter=random.random
+        self._tasks = WorkQueue(
+            self._work, workers=settings.workers, jitter=random.random, clock=monotonic
         )
+        self._references = WorkQueue(
+            self._readiness.reconcile,
+            workers=_REFERENCE_WORKERS,
+            jitter=random.random,
+            clock=monotonic,
+        )
+        metrics.watch_queue("tasks", self._tasks)
+        metrics.watch_queue("references", self._references)
         self._sweeper = Sweeper(
             self._inventory,
             Findings(
@@ -106,6 +124,7 @@ class Engine:
             ),
             list_tasks=partial(_list_tasks, client, settings.namespace),
             list_reports=partial(list_report_metadata, client, settings.namespace),
+            clock=monotonic,
         )
 
     async def run(self) -> None:
@@ -122,6 +141,7 @@ class Engine:
                 self._references.run(),
                 self._sweeper.run_tasks(settings.task_sweep_seconds, random.random),
                 self._sweeper.run_reports(settings.report_sweep_seconds),
+                self._look_after_watch(),
             )
         ]
         ended, _ = await asyncio.wait(self._parts, return_when=asyncio.FIRST_COMPLETED)
@@ -189,15 +209,34 @@ class Engine:
             return ("the tasks have not been listed yet",)
         silent = self._sweeper.silent_seconds()
         if silent > max(_SILENT_SECONDS, 1.5 * self._settings.report_sweep_seconds):
-            return (f"the API server has not answered for {silent:.0f} s",)
+            return (
+                f"no list of the API server has succeeded for {silent:.0f} s; the log says why",
+            )
         return ()
+
+    async def _look_after_watch(self) -> None:
+        """End when a right to watch is gone, twice in a row: an API server that starts refuses too.
+
+        Raises:
+            WatchDeadError: the watch is refused.
+        """
+        settings, known = self._settings, False
+        while True:
+            await asyncio.sleep(settings.report_sweep_seconds)
+            missing: tuple[str, ...] = ()
+            with contextlib.suppress(StoreError):  # the sweeps say that it does not answer
+                missing = await check_watching(self._client, settings.namespace)
+            if missing and known:
+                raise WatchDeadError("; ".join(missing))
+            known = bool(missing)
 
     async def _work(self, key: TaskKey) -> float | None:
         try:
             if key in self._without_report:
                 self._without_report.discard(key)
                 await self._reconciler.restore_report(key)
-            return (await self._reconciler.reconcile(key)).after
+            with self._metrics.reconciling():
+                return (await self._reconciler.reconcile(key)).after
         finally:
             seen = self._unheeded.pop(key, None)
             if seen is not None:
@@ -207,13 +246,12 @@ class Engine:
         """Look at a task if a version says something that this process has not written itself."""
         if not self._reconciler.observe(key, str(seen.resource_version)):
             return
-        if seen.is_settled:
-            self._reconciler.forget(key)
-            if seen.wake_up_time is not None:
-                wait = seen.wake_up_time - self._clock.now()
-                self._tasks.add_after(key, max(0.0, wait / timedelta(seconds=1)))
-        else:
+        if not seen.is_settled or self._reconciler.knows(key):
+            # Also a run that this process has not seen end: its ending is told then.
             self._tasks.add(key)
+        elif seen.wake_up_time is not None:
+            wait = seen.wake_up_time - self._clock.now()
+            self._tasks.add_after(key, max(0.0, wait / timedelta(seconds=1)))
 
     def _restore_report(self, key: TaskKey) -> None:
         self._without_report.add(key)

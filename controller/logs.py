@@ -27,7 +27,11 @@ class LogLevel(StrEnum):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: `time`, `level`, `logger`, `message`, and `exception` if any."""
+    """One JSON object a line: `time`, `level`, `logger`, `message`, and `exception` if any.
+
+    A record that was logged with `extra={"fields": {...}}` has these keys as well; they cannot
+    take the place of the first four. (`extra` itself cannot hold a `name`: it is the logger's.)
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line of JSON."""
@@ -37,6 +41,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        entry = {**getattr(record, "fields", {}), **entry}
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         return json.dumps(entry, ensure_ascii=False)

@@ -33,6 +33,7 @@ from controller.engine import Engine
 from controller.health import serve_probes
 from controller.inventory import reference_event, task_event
 from controller.logs import configure_logging
+from controller.metrics import Metrics, new_registry
 from controller.ports import Source
 from controller.readiness import ReferenceKind
 from controller.settings import Settings
@@ -97,8 +98,14 @@ async def _operate(client: ApiClient, settings: Settings) -> int:
         loop.add_signal_handler(number, stop.set)
     store = KubernetesStore(client, SystemClock())
     holder = new_holder()
+    metrics = Metrics(new_registry(), job_classes=settings.job_classes)
     engine = Engine(
-        client, settings, holder=holder, store=store, make_source=_source_maker(store, settings)
+        client,
+        settings,
+        holder=holder,
+        store=store,
+        make_source=_source_maker(store, settings),
+        metrics=metrics,
     )
     watch = Watch(settings, engine)
 
@@ -107,7 +114,11 @@ async def _operate(client: ApiClient, settings: Settings) -> int:
 
     try:
         async with serve_probes(
-            settings.health_host, settings.health_port, live=problems, ready=engine.obstacles
+            settings.health_host,
+            settings.health_port,
+            live=problems,
+            ready=engine.obstacles,
+            metrics=metrics.page,
         ) as port:
             _LOGGER.info("probes: http://%s:%d/livez and /readyz", settings.health_host, port)
             _LOGGER.info("working as %s on %s", holder, settings.namespace or "all namespaces")

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from controller.api.model import ResearchModel
 from controller.api.records import Block, Document, SearchStatus, TermWeight
 from controller.api.source import ResearchSource, ResearchSourceStatus
-from controller.api.step import ResearchStep
+from controller.api.step import ResearchStep, ResearchStepSpec
 from controller.api.task import ResearchTask, ResearchTaskStatus
 from controller.loop.situation import MissingReference
 
@@ -155,6 +155,56 @@ class StoredReport:
     operation_id: str
     digest: str
     files: Mapping[str, str]
+
+
+class Collision(StrEnum):
+    """How a store refuses a write because somebody else has written."""
+
+    CONFLICT = "Conflict"
+    ALREADY_EXISTS = "AlreadyExists"
+
+
+class LoopObserver(Protocol):
+    """Is told what a reconciler does, as it does it; it must neither wait nor raise."""
+
+    def step_recorded(self, step: ResearchStepSpec) -> None:
+        """This process has recorded a step; told once, also if the store's answer was lost."""
+        ...
+
+    def step_adopted(self, step: ResearchStepSpec) -> None:
+        """A step was found recorded that no status had been folded from yet."""
+        ...
+
+    def attempt_superseded(self, step: ResearchStepSpec) -> None:
+        """This process made an attempt, and another process had recorded a step in its place."""
+        ...
+
+    def run_ended(self, task: ResearchTask) -> None:
+        """A run has ended; `task` is as it was stored with its ending."""
+        ...
+
+    def collided(self, collision: Collision) -> None:
+        """A write was refused because somebody else had written."""
+        ...
+
+
+class Unobserved:
+    """A `LoopObserver` that does nothing with what it is told."""
+
+    def step_recorded(self, step: ResearchStepSpec) -> None:
+        """Do nothing."""
+
+    def step_adopted(self, step: ResearchStepSpec) -> None:
+        """Do nothing."""
+
+    def attempt_superseded(self, step: ResearchStepSpec) -> None:
+        """Do nothing."""
+
+    def run_ended(self, task: ResearchTask) -> None:
+        """Do nothing."""
+
+    def collided(self, collision: Collision) -> None:
+        """Do nothing."""
 
 
 class TaskStore(Protocol):

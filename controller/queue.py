@@ -77,6 +77,21 @@ class WorkQueue(Generic[Key]):
         if task is not None:
             task.cancel()
 
+    @property
+    def workers(self) -> int:
+        """How many keys may be worked on at the same time."""
+        return self._workers
+
+    @property
+    def ready(self) -> int:
+        """How many keys wait for a free worker; those that are delayed do not."""
+        return self._schedule.ready
+
+    @property
+    def busy(self) -> int:
+        """How many keys are worked on now."""
+        return len(self._running)
+
     def is_busy(self, key: Key) -> bool:
         """Say whether a worker has the key."""
         return self._schedule.is_busy(key)

@@ -8,19 +8,18 @@ this object remembers of a run is a cache that any error throws away.
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from controller.actions.attempt import attempt, interrupted
 from controller.actions.context import Context
 from controller.actions.publish import rebuilt_report
+from controller.announcer import Announcer
 from controller.api.base import API_VERSION
 from controller.api.errors import AlreadyExistsError, ConflictError, JournalError, NotFoundError
 from controller.api.meta import ObjectMeta, OwnerReference
 from controller.api.step import ActionClass, ActionName, ResearchStep, ResearchStepSpec, step_name
 from controller.api.task import Pending, ResearchTask, ResearchTaskSpec
-from controller.events import events_of
 from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.decide import decide
@@ -28,9 +27,15 @@ from controller.loop.recording import Attempt, intent_of, is_same_intent, pendin
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
 from controller.loop.state import RunState, fold, initial
 from controller.loop.status import build_status
-from controller.ports import Clock, ReferenceResolver, References, TaskKey, TaskStore
-
-logger = logging.getLogger(__name__)
+from controller.ports import (
+    Clock,
+    LoopObserver,
+    ReferenceResolver,
+    References,
+    TaskKey,
+    TaskStore,
+    Unobserved,
+)
 
 
 @dataclass(frozen=True)
@@ -83,8 +88,15 @@ class Reconciler:
     """
 
     def __init__(
-        self, *, store: TaskStore, references: ReferenceResolver, clock: Clock, holder: str
+        self,
+        *,
+        store: TaskStore,
+        references: ReferenceResolver,
+        clock: Clock,
+        holder: str,
+        observer: LoopObserver | None = None,
     ) -> None:
+        self._announcer = Announcer(store=store, holder=holder, observer=observer or Unobserved())
         self._store = store
         self._references = references
         self._clock = clock
@@ -106,6 +118,10 @@ class Reconciler:
         run.is_fresh = False
         return True
 
+    def knows(self, key: TaskKey) -> bool:
+        """Say whether a run of this task is remembered: this process has not seen it end."""
+        return key in self._runs
+
     def forget(self, key: TaskKey) -> None:
         """Drop what is known of a task."""
         self._runs.pop(key, None)
@@ -124,7 +140,8 @@ class Reconciler:
             return ON_CHANGE
         except (ConflictError, AlreadyExistsError) as error:
             # Someone else stepped, or this process did before a crash: read, adopt, decide again.
-            logger.info("%s: gathering again: %s", key, error)
+            run = self._runs.get(key)
+            self._announcer.collided(key, error, run.unrecorded if run else None)
             if self._collides_again(key):
                 raise
             return AT_ONCE
@@ -147,8 +164,8 @@ class Reconciler:
         steps = await self._store.list_steps(task, 0)
         report = rebuilt_report(task, steps)
         if report is not None:
-            logger.info("%s: the report was gone; it is written again", key)
             await self._store.put_report(task, report)
+            self._announcer.report_restored(key)
 
     async def _turn(self, key: TaskKey) -> Requeue:
         if self._is_draining and key not in self._runs:
@@ -189,6 +206,9 @@ class Reconciler:
         if run is not None and run.is_fresh:
             return run
         task = await self._store.get_task(key)
+        if run is not None and run.task.metadata.uid == task.metadata.uid:
+            # The answer to a write of ours may have been lost: what it showed is told all the same.
+            await self._announcer.status_written(run.task, task)
         wait = _rest_of(task, self._clock.now())
         if wait is not None:
             self.forget(key)
@@ -204,17 +224,20 @@ class Reconciler:
 
     async def _fold(self, run: _Run) -> None:
         run.journal_error = None
+        shown = run.task.status.journal.steps if run.task.status.journal else 0
         try:
             for step in await self._store.list_steps(run.task, run.state.next_index):
                 run.state = fold(run.state, step)
+                if step.spec.index >= shown:
+                    self._announcer.step_adopted(run.task, step.spec)
                 run.unrecorded = None
         except JournalError as error:
             run.journal_error = error
             return
-        shown, folded = run.task.status.journal, run.state.next_index
-        if shown and shown.steps > folded:
+        folded = run.state.next_index
+        if shown > folded:
             run.journal_error = JournalError(
-                "MissingStep", f"status was folded from {shown.steps} steps, {folded} are there"
+                "MissingStep", f"status was folded from {shown} steps, {folded} are there"
             )
 
     def _situation(self, run: _Run, references: References) -> Situation:
@@ -263,15 +286,7 @@ class Reconciler:
         step = _stored_form(run.task, spec)
         await self._store.create_step(step)
         reached(FaultPoint.K6, spec.action)
-        logger.info(
-            "%s/%s: step %d %s %s: %s",
-            run.task.metadata.namespace,
-            run.task.metadata.name,
-            spec.index,
-            spec.action,
-            spec.outcome,
-            spec.observation.summary,
-        )
+        self._announcer.step_recorded(run.task, spec)
         run.unrecorded = None
         run.state = fold(run.state, step)
         # The intent that this step fulfilled is no longer pending for what is decided next.
@@ -313,8 +328,8 @@ class Reconciler:
         key = _key_of(run.task)
         live = await self._store.get_task(key)
         if live.metadata.resource_version == run.task.metadata.resource_version:
-            logger.info("%s: kept for its time after it had finished; it is deleted", key)
             await self._store.remove_task(situation.task)
+            self._announcer.task_removed(key)
         self._mark_stale(key)
         return ON_CHANGE
 
@@ -331,8 +346,7 @@ class Reconciler:
         if pending is not None:
             reached(FaultPoint.K1, pending.action)
         run.collisions = 0
-        for event in events_of(before, status):
-            await self._store.record_event(run.task, event)
+        await self._announcer.status_written(before, run.task)
 
     def _collides_again(self, key: TaskKey) -> bool:
         """Count a collision; say whether there were too many in a row to go on at once."""

@@ -6,15 +6,26 @@ is what a pod sets.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from controller.access import EVERYTHING_OPEN, CorpusAccess
+from controller.api.errors import UserError
 from controller.logs import LogFormat, LogLevel
 
 DEFAULT_CORPUS_ROOT: Final = Path("/corpora")
 DEFAULT_CACHE_DIRECTORY: Final = Path("/var/cache/fixpoint")
+
+OTHER_JOB_CLASS: Final = "other"
+"""How the metrics call every job class that the operator was not told of."""
+
+NO_JOB_CLASS: Final = "none"
+"""How the metrics call tasks without a job class."""
+
+_LABEL: Final = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +39,9 @@ class Settings:
         corpus_access: which of them a namespace may read.
         cache_directory: where search indexes are kept; they can be made again.
         workers: how many tasks are worked on at the same moment.
-        health_host: the address that the probes are answered on.
-        health_port: the port that the probes are answered on; 0: a free one, named in the log.
+        job_classes: the values of `spec.jobClass` that the metrics distinguish.
+        health_host: the address that probes and metrics are answered on.
+        health_port: the port that they are answered on; 0: a free one, named in the log.
         log_format: how a log line is written.
         log_level: the least severe records that are logged.
         report_sweep_seconds: how often it is looked whether every report is still there.
@@ -44,6 +56,7 @@ class Settings:
     corpus_access: CorpusAccess = EVERYTHING_OPEN
     cache_directory: Path = DEFAULT_CACHE_DIRECTORY
     workers: int = 8
+    job_classes: tuple[str, ...] = ()
     health_host: str = "0.0.0.0"  # noqa: S104 - the kubelet asks from outside the pod
     health_port: int = 8080
     log_format: LogFormat = LogFormat.PLAIN
@@ -52,3 +65,18 @@ class Settings:
     task_sweep_seconds: float = 600
     corpus_check_seconds: float = 180
     grace_seconds: float = 120
+
+
+def checked_job_classes(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the job classes that the metrics shall distinguish, each once.
+
+    Raises:
+        UserError: a name is no DNS label, or means something else in the metrics.
+    """
+    for name in names:
+        if name in {OTHER_JOB_CLASS, NO_JOB_CLASS} or not _LABEL.fullmatch(name):
+            raise UserError(
+                f"{name!r} cannot be a job class of the metrics: it must be a DNS label, such as "
+                f"weekly-report, and not {OTHER_JOB_CLASS} or {NO_JOB_CLASS}, which they use"
+            )
+    return tuple(dict.fromkeys(names))

@@ -32,7 +32,7 @@ List = Callable[[], Awaitable[tuple[ObjectMeta, ...]]]
 
 
 class WatchDeadError(FixpointError):
-    """The watch does not show what a list shows; only a new process mends it."""
+    """The watch shows nothing, or not what a list shows; only a new process mends it."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from pathlib import Path
 import yaml
 
 from controller.api.crd import KINDS, definition
+from tools.metrics_table import with_metrics
 from tools.reasons import guards_page, terminal_reasons_page
 from tools.reference import reference_pages
+from tools.requirements import requirements_page
 from tools.state_table import with_tables
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,8 +32,11 @@ def generated() -> dict[Path, str]:
     )
     files[ROOT / "docs" / "terminal-reasons.md"] = terminal_reasons_page()
     files[ROOT / "docs" / "guards.md"] = guards_page()
+    files[ROOT / "docs" / "requirements.md"] = requirements_page()
     readme = ROOT / "README.md"
     files[readme] = with_tables(readme.read_text("utf-8"))
+    observability = ROOT / "docs" / "observability.md"
+    files[observability] = with_metrics(observability.read_text("utf-8"))
     return files | reference_pages()
 
 

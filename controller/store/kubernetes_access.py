@@ -6,6 +6,7 @@ A missing right otherwise shows as a watch that never starts, which looks like a
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from kubernetes.aio.client import ApiClient
 
@@ -33,18 +34,38 @@ async def check_access(client: ApiClient, namespace: str | None = None) -> tuple
     requests = Requests(client)
     missing_kinds = await _missing_kinds(requests)
     asked = [(right, verb) for right in RIGHTS for verb in right.verbs]
-    allowed = await asyncio.gather(*(_may(requests, r, verb, namespace) for r, verb in asked))
     return (
         *(
             f"the CustomResourceDefinition {kind}.{GROUP} is not installed: "
             "kubectl apply --server-side -k crds/"
             for kind in missing_kinds
         ),
-        *(
-            _missing_right(right, verb, namespace)
-            for (right, verb), may in zip(asked, allowed, strict=True)
-            if not may
-        ),
+        *await _missing_rights(requests, asked, namespace),
+    )
+
+
+async def check_watching(client: ApiClient, namespace: str | None = None) -> tuple[str, ...]:
+    """Return one line for each right to watch that is missing; empty when all are there.
+
+    A watch that is refused is asked for again and again, without end and without an error; every
+    other right that is taken away shows as soon as it is needed.
+
+    Raises:
+        UnavailableError: the API server does not answer.
+        RefusedError: the account may not even ask.
+    """
+    asked = [(right, "watch") for right in RIGHTS if "watch" in right.verbs]
+    return await _missing_rights(Requests(client), asked, namespace)
+
+
+async def _missing_rights(
+    requests: Requests, asked: Sequence[tuple[Right, str]], namespace: str | None
+) -> tuple[str, ...]:
+    allowed = await asyncio.gather(*(_may(requests, r, verb, namespace) for r, verb in asked))
+    return tuple(
+        _missing_right(right, verb, namespace)
+        for (right, verb), may in zip(asked, allowed, strict=True)
+        if not may
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from controller.api.base import API_VERSION, GROUP
+from controller.api.base import API_VERSION, GROUP, digest_of_text
 from controller.api.errors import AlreadyExistsError
 from controller.api.meta import ObjectMeta, OwnerReference
 from controller.api.task import ResearchTask
@@ -46,8 +46,9 @@ def report_labels(task: ResearchTask) -> dict[str, str]:
 
 
 def event_name(task: ResearchTask, event: Event) -> str:
-    """Return the only name that this event can have for this generation of this task."""
-    return f"{task.metadata.uid}.{event.reason}.{task.metadata.generation}".lower()
+    """Return the only name that this event can have for this generation and request of a task."""
+    name = f"{task.metadata.uid}.{event.reason}.{task.metadata.generation}".lower()
+    return name if task.request is None else f"{name}.{digest_of_text(task.request)[7:15]}"
 
 
 def event_message(event: Event) -> str:

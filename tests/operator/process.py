@@ -17,6 +17,8 @@ from typing import Self
 
 import psutil
 
+from tests.operator.forked import ForkedProcess, start
+
 _POLL_SECONDS = 0.05
 _PORT = re.compile(r"probes: http://127\.0\.0\.1:(\d+)/livez")
 
@@ -45,6 +47,8 @@ class OperatorProcess:
         corpus_root: the directory below which corpora lie.
         options: further command line options.
         environment: further environment variables.
+        is_forked: start it from a process that has imported its libraries: in a quarter of the
+            time, and with as much more memory.
     """
 
     def __init__(
@@ -55,14 +59,13 @@ class OperatorProcess:
         corpus_root: Path,
         options: tuple[str, ...] = (),
         environment: Mapping[str, str] | None = None,
+        is_forked: bool = False,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._log_file = folder / "operator.log"
         cache = folder / "indexes"
-        self._command = [
-            sys.executable,
-            "-m",
-            "controller",
+        self._is_forked = is_forked
+        self._arguments = [
             f"--kubeconfig={kubeconfig}",
             f"--corpus-root={corpus_root}",
             f"--cache-directory={cache}",
@@ -75,12 +78,15 @@ class OperatorProcess:
             for name, value in os.environ.items()
             if not name.startswith(("FIXPOINT_", "KUBE", "POD_NAME"))
         } | dict(environment or {})
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | ForkedProcess | None = None
 
     def __enter__(self) -> Self:
+        if self._is_forked:
+            self._process = start("controller", self._arguments, self._environment, self._log_file)
+            return self
         with self._log_file.open("wb") as log:
             self._process = subprocess.Popen(
-                self._command,
+                [sys.executable, "-m", "controller", *self._arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -180,7 +186,7 @@ class OperatorProcess:
         except ConnectionError:
             return False  # it is ending: the caller looks whether it has
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> subprocess.Popen[bytes] | ForkedProcess:
         assert self._process is not None, "use it in a with statement"
         return self._process
 

@@ -33,3 +33,26 @@ def test_an_exception_is_part_of_its_record() -> None:
     line = JsonFormatter().format(failed)
     assert "\n" not in line
     assert "ValueError: invalid literal" in json.loads(line)["exception"]
+
+
+def test_fields_are_keys_of_their_own() -> None:
+    told = record("step 3")
+    told.fields = {"namespace": "team", "name": "task", "step": 3, "action": "Search"}
+    entry = json.loads(JsonFormatter().format(told))
+    assert (entry["namespace"], entry["name"], entry["step"]) == ("team", "task", 3)
+    assert entry["message"] == "step 3"
+
+
+def test_no_field_takes_the_place_of_what_every_line_has() -> None:
+    told = record("step 3")
+    told.fields = {"message": "another", "level": "none", "time": "never", "logger": "nobody"}
+    entry = json.loads(JsonFormatter().format(told))
+    assert entry["message"] == "step 3"
+    assert entry["level"] == "warning"
+
+
+def test_a_plain_line_says_the_same_without_fields() -> None:
+    told = record("team/task: step %d Search Completed", 3)
+    told.fields = {"namespace": "team", "name": "task", "step": 3}
+    line = logging.Formatter("%(levelname)s %(message)s").format(told)
+    assert line == "WARNING team/task: step 3 Search Completed"

@@ -157,6 +157,7 @@ def test_a_stop_leaves_no_intent_in_doubt_and_the_next_process_goes_on(
             assert status["usage"]["interrupted"] == 0
 
 
+# S1.12, S4.3
 def test_a_killed_process_is_succeeded_by_another(operator: Operator, cluster: Cluster) -> None:
     names = [f"task-{number}" for number in range(6)]
     cluster.apply_source()
@@ -173,6 +174,7 @@ def test_a_killed_process_is_succeeded_by_another(operator: Operator, cluster: C
     assert set(steps.values()) == {1}
 
 
+# S1.24
 def test_a_report_that_was_deleted_is_written_again(operator: Operator, cluster: Cluster) -> None:
     cluster.apply_source()
     cluster.apply_task()

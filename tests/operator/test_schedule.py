@@ -17,6 +17,7 @@ def schedule(jitter: float = 1.0) -> Schedule[TaskKey]:
     return Schedule(lambda: jitter, BACK_OFF)
 
 
+# S1.25
 def test_a_key_that_is_added_often_waits_once() -> None:
     keys = schedule()
     for _ in range(3):
@@ -99,6 +100,7 @@ def test_a_delay_for_a_ready_or_busy_key_changes_nothing() -> None:
     assert keys.next_due() is None
 
 
+# S1.25
 def test_failures_in_a_row_double_the_delay_up_to_the_maximum() -> None:
     keys = schedule()
     now = 0.0

@@ -48,6 +48,7 @@ def test_missing_kinds_are_named_and_a_kind_that_goes_away_ends_the_process(
         assert "the operator ends and must be started again: the watch: " in process.last_line
 
 
+# S2.34
 def test_a_missing_right_is_named(plane: ControlPlane, tmp_path: Path) -> None:
     kubeconfig = _account_without(plane, "researchsteps", "create")
     with OperatorProcess(kubeconfig, tmp_path, corpus_root=tmp_path) as process:

@@ -30,6 +30,7 @@ def create(cluster: Cluster, manifest: dict[str, Any]) -> None:
     cluster.kubectl("create", "-f", "-", input=json.dumps(manifest))
 
 
+# S1.28
 def test_a_foreign_step_ends_the_run_and_is_left_alone(
     operator: Operator, cluster: Cluster
 ) -> None:
@@ -55,6 +56,7 @@ def test_a_foreign_step_ends_the_run_and_is_left_alone(
         assert "second-report" not in cluster.kubectl("get", "configmaps", "-o", "name")
 
 
+# S0.17
 def test_a_step_cannot_be_edited(operator: Operator, cluster: Cluster) -> None:
     with operator():
         cluster.apply_source()
@@ -81,6 +83,7 @@ def test_a_missing_step_ends_the_run_as_corrupt(operator: Operator, cluster: Clu
         assert cluster.get("rtask", "task")["status"]["usage"] == usage
 
 
+# S0.19, S1.16
 def test_a_status_that_somebody_edits_is_made_from_the_journal_again(
     operator: Operator, cluster: Cluster
 ) -> None:

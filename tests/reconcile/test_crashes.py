@@ -49,6 +49,7 @@ async def expected(
     return content
 
 
+# S0.5, S0.10, S1.12, S4.38
 async def test_a_fresh_process_for_every_step_takes_the_same_steps(
     world: World, tmp_path: Path
 ) -> None:
@@ -62,6 +63,7 @@ async def test_a_fresh_process_for_every_step_takes_the_same_steps(
     assert await content_of(world, key) == await expected(tmp_path)
 
 
+# S1.12, S1.31
 async def test_two_operators_on_one_task_repeat_nothing_recorded(
     world: World, tmp_path: Path
 ) -> None:
@@ -76,6 +78,7 @@ async def test_two_operators_on_one_task_repeat_nothing_recorded(
     assert task.status.usage.writes == 1
 
 
+# S1.2, S1.13, S4.7, S4.38
 @pytest.mark.parametrize("moment", Moment)
 async def test_any_write_may_be_lost_and_the_journal_stays_the_same(
     tmp_path: Path, moment: Moment
@@ -115,6 +118,7 @@ async def _until_it_rests(operator: Reconciler, key: TaskKey) -> None:
     raise AssertionError("it is still busy")
 
 
+# S4.24
 async def test_a_draining_process_leaves_nothing_in_doubt(world: World, tmp_path: Path) -> None:
     key = world.apply(questions=QUESTIONS)
     first = world.operator()
@@ -129,6 +133,7 @@ async def test_a_draining_process_leaves_nothing_in_doubt(world: World, tmp_path
     assert await content_of(world, key) == await expected(tmp_path)
 
 
+# S1.2, S1.6, S1.7, S1.13, S4.3
 async def test_a_report_written_before_the_crash_is_adopted(world: World) -> None:
     key = world.apply(questions=QUESTIONS)
     lost = FaultyStore(world.store, 10_000, Moment.BEFORE)
@@ -155,6 +160,7 @@ async def test_a_report_written_before_the_crash_is_adopted(world: World) -> Non
     assert task.status.terminal_reason is TerminalReason.GOAL_REACHED
 
 
+# S1.28
 @pytest.mark.parametrize("index", [0, 2, 4])
 async def test_a_journal_that_was_tampered_with_is_left_alone(world: World, index: int) -> None:
     key = world.apply(questions=QUESTIONS)

@@ -42,6 +42,7 @@ async def run(world: World, **spec: Any) -> ResearchTaskStatus:  # noqa: ANN401
 
 
 class TestClarification:
+    # S1.28, S3.3, S3.13
     async def test_an_open_field_is_asked_for_before_any_work(self, world: World) -> None:
         status = await run(world, questions=ASKS)
         assert status.awaiting is not None
@@ -51,6 +52,7 @@ class TestClarification:
         assert (condition.status, condition.reason) == ("True", "ClarificationNeeded")
         assert world.lamp.searches == []
 
+    # S3.13
     async def test_the_answer_stands_in_the_question_and_the_run_goes_on(
         self, world: World
     ) -> None:
@@ -61,6 +63,7 @@ class TestClarification:
         assert status.awaiting is None
         assert status.condition(ConditionType.AWAITING_INPUT) is None
 
+    # S3.13
     @pytest.mark.parametrize(
         "answers",
         [[{"field": "setting", "answer": "  "}], [{"field": "colour", "answer": "red"}]],
@@ -77,6 +80,7 @@ class TestClarification:
         assert status.awaiting.fields == ("setting",)
         assert await world.steps(key) == before
 
+    # S1.31
     async def test_waiting_is_not_active_time_and_expires_by_itself(self, world: World) -> None:
         key = world.apply(
             questions=ASKS,
@@ -108,6 +112,7 @@ class TestClarification:
         answered = await run(world, questions=ASKS, clarifications=ANSWER)
         assert answered.terminal_reason is TerminalReason.GOAL_REACHED
 
+    # S3.13
     async def test_it_is_asked_only_so_many_times(self, world: World) -> None:
         texts = "{a} {b}"
         policy = {"maxRounds": 1, "expireAfterSeconds": 5000}
@@ -153,6 +158,7 @@ class TestApproval:
         assert status.awaiting.approval_digest is not None
         return key, status.awaiting.approval_digest
 
+    # S1.31, S1.39
     async def test_a_goal_that_holds_waits_for_the_verdict_on_its_draft(self, world: World) -> None:
         key, _ = await self.drafted(world)
         task = await world.task(key)
@@ -162,6 +168,7 @@ class TestApproval:
         assert condition.reason == "ApprovalNeeded"
         assert await world.store.get_report(task) is None
 
+    # S1.31, S1.39
     async def test_the_approved_draft_is_published(self, world: World) -> None:
         key, digest = await self.drafted(world)
         world.apply(approval=approval(digest))
@@ -175,6 +182,7 @@ class TestApproval:
         actions = [s.spec.action for s in await world.steps(key)]
         assert actions.count(ActionName.DRAFT) == 1
 
+    # S1.39
     async def test_a_denied_draft_is_withheld(self, world: World) -> None:
         key, digest = await self.drafted(world)
         world.apply(approval=approval(digest, "Denied"))
@@ -199,6 +207,7 @@ class TestApproval:
         assert content["withheld"]["draftDigest"] == digest
         assert digest in report.files["report.md"]
 
+    # S1.31
     async def test_a_verdict_on_another_draft_is_none(self, world: World) -> None:
         key, digest = await self.drafted(world)
         other = "sha256:" + "0" * 64

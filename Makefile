@@ -6,7 +6,7 @@ READY := $(VENV)/.installed
 KEEP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-core bench lint typecheck format crds docs verify lock run kind image controlplane clean
+.PHONY: help install demo test test-core bench soak lint typecheck format crds docs verify lock run kind image controlplane clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test-core: $(READY) ## Run the tests that need no API server
 
 bench: $(READY) controlplane ## Measure; results are JSON under build/bench/
 	@$(BIN)/python -m tests.bench
+
+soak: $(READY) controlplane ## Kill operators for a quarter of an hour; the result is build/bench/soak.json
+	@$(BIN)/python -m tests.soak
 
 lint: $(READY) ## Check style and import contracts
 	@$(BIN)/ruff check .

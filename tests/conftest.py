@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.controlplane.plane import ControlPlane
 
 # A busy machine is no defect: how long an example takes is for the benchmarks to say.
-settings.register_profile("fixpoint", deadline=None)
+settings.register_profile("fixpoint", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fixpoint")
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,6 +22,7 @@ from tests.operator.process import OperatorProcess
 
 TASK = "task"
 _LABEL = "crash-test"
+_SECONDS = 180.0
 
 
 @dataclass(frozen=True)
@@ -78,21 +79,22 @@ class KubernetesRuns:
             corpus_root=self._corpora,
             options=() if namespace is None else (f"--namespace={namespace}",),
             environment={VARIABLE: fault} if fault else {},
+            is_forked=True,
         )
 
     def run(self, namespace: str, fault: str, number: int) -> int:
         """Let an operator work until it ends; return its exit status, negative for a signal."""
         with self.operator(f"{namespace}-{number}", namespace=namespace, fault=fault) as process:
-            return process.wait()
+            return process.wait(_SECONDS)
 
-    def wait_finished(self, seconds: float = 90) -> None:
+    def wait_finished(self, seconds: float = _SECONDS) -> None:
         """Return when all the tasks have ended."""
         self._plane.kubectl(
             "wait", "--for=condition=Finished", "rtask", "--all-namespaces",
             f"--selector={_LABEL}", f"--timeout={seconds:.0f}s", timeout=seconds + 30,
         )  # fmt: skip
 
-    def wait_ended(self, namespace: str, reason: str, seconds: float = 60) -> None:
+    def wait_ended(self, namespace: str, reason: str, seconds: float = _SECONDS) -> None:
         """Return when a namespace's task has ended for this reason."""
         path = '{.status.conditions[?(@.type=="Finished")].reason}'
         self._plane.kubectl(

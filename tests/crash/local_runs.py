@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from controller.fault_points import VARIABLE
 from controller.ports import TaskKey
 from controller.store.local import LocalStore
 from tests.crash.figures import Recorded, Write
+from tests.operator.forked import ForkedProcess, start
 
 QUESTIONS = [
     {"id": "glow", "text": "What is the default value of GLOW_LEVEL?"},
@@ -26,8 +26,7 @@ QUESTIONS = [
 """One that the corpus `lamp` answers, and one that it proves absent."""
 
 _KEY = TaskKey("default", "task")
-_ROOT = Path(__file__).resolve().parents[2]
-_SECONDS = 60.0
+_SECONDS = 180.0
 
 _TRAIL = """
 CREATE TABLE trail (number INTEGER PRIMARY KEY, kind TEXT, namespace TEXT, name TEXT, body TEXT);
@@ -53,6 +52,7 @@ class LocalRun:
         self._is_remote = is_remote
         self._corpora = corpora
         self._indexes = folder / "indexes"
+        self._numbers = itertools.count()
         with LocalStore.open(self._store, SystemClock()) as store:
             for kind, name, spec in (
                 ("ResearchSource", "lamp", {"type": "Corpus", "corpus": {"directory": "lamp"}}),
@@ -74,25 +74,20 @@ class LocalRun:
             database.executescript(_TRAIL)
 
     @contextmanager
-    def process(self, fault: str | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    def process(self, fault: str | None = None) -> Iterator[ForkedProcess]:
         """Start a process; it ends with the `with` statement at the latest."""
-        own = {VARIABLE: fault} if fault else {}
-        with subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "tests.crash.local_process",
-                *map(str, (self._store, self._corpora, self._indexes, self._calls)),
-                *(["--remote"] if self._is_remote else []),
-            ],
-            env=os.environ | own,
-            cwd=_ROOT,
-            stdin=subprocess.DEVNULL,
-        ) as process:
-            try:
-                yield process
-            finally:
-                process.kill()
+        files = (self._store, self._corpora, self._indexes, self._calls)
+        process = start(
+            "tests.crash.local_process",
+            [*map(str, files), *(["--remote"] if self._is_remote else [])],
+            os.environ | ({VARIABLE: fault} if fault else {}),
+            self._store.with_name(f"process-{next(self._numbers)}.log"),
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
     def run(self, fault: str | None = None) -> int:
         """Let a process work until it ends; return its exit status, negative for a signal."""

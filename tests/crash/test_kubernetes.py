@@ -26,9 +26,15 @@ from tests.crash.proxy import ChosenFaults, EachOf, Fault, FaultProxy, Request
 from tests.crash.table import Table
 from tests.operator.process import OperatorProcess, wait_until
 
-pytestmark = [pytest.mark.controlplane, pytest.mark.xdist_group("operator")]
+pytestmark = [
+    pytest.mark.controlplane,
+    pytest.mark.xdist_group("operator"),
+    pytest.mark.timeout(600),
+]
 
 _OPERATORS_AT_ONCE = 2
+_SECONDS = 120.0
+"""For what takes a few seconds on a machine that does nothing else."""
 
 CASES = {
     case.name: case
@@ -168,14 +174,16 @@ def _forbidden(namespace: str) -> ChosenFaults:
 
 def _wait_paused(process: OperatorProcess) -> None:
     wait_until(
-        lambda: psutil.Process(process.pid).status() == psutil.STATUS_STOPPED, "it is paused"
+        lambda: psutil.Process(process.pid).status() == psutil.STATUS_STOPPED,
+        "it is paused",
+        seconds=_SECONDS,
     )
 
 
 def _resumed(process: OperatorProcess) -> int:
     """Wake a paused operator up; return how it ends when it has met what the other one did."""
     process.signal(signal.SIGCONT)
-    process.wait_log("gathering again")
+    process.wait_log("gathering again", _SECONDS)
     return process.stop()
 
 

@@ -23,10 +23,10 @@ from tests.crash.local_runs import LocalRun
 from tests.crash.table import Table
 from tests.operator.process import wait_until
 
-pytestmark = pytest.mark.xdist_group("operator")
+pytestmark = [pytest.mark.xdist_group("operator"), pytest.mark.timeout(600)]
 
 _PROCESSES = 2
-_SECONDS = 60.0
+_SECONDS = 180.0
 
 CASES = {
     case.name: case
@@ -136,7 +136,9 @@ def test_a_process_that_wakes_up_after_another_has_gone_on_is_too_late(
     )
     with shared.process(fault) as paused:
         wait_until(
-            lambda: psutil.Process(paused.pid).status() == psutil.STATUS_STOPPED, "it is paused"
+            lambda: psutil.Process(paused.pid).status() == psutil.STATUS_STOPPED,
+            "it is paused",
+            seconds=_SECONDS,
         )
         assert shared.run() == 0
         before = shared.recorded()

@@ -29,6 +29,9 @@ _FIRST_STEPS: Final = 9
 """So many steps are given at first; about a third of what the goal takes."""
 
 _MORE_STEPS: Final = {"budgets": {"maxSteps": 100}}
+_DEADLINE_SECONDS: Final = 86_400
+"""None of them is to end for the time that operators were dead."""
+
 _END_SECONDS: Final = 300.0
 
 
@@ -55,7 +58,7 @@ class Soak:
     operators: int = 1
     percent: float = 5
     latency_seconds: float = 0.1
-    watch_seconds: float = 2.0
+    watch_seconds: float = 1.0
     life_seconds: tuple[float, float] = (0.3, 1.5)
 
     @property
@@ -175,7 +178,8 @@ def _shape() -> TaskShape:
         {"id": name.lower(), "text": f"What is the default value of {name}_LEVEL?"}
         for name in asked
     ]
-    return TaskShape(questions, {"budgets": {"maxSteps": _FIRST_STEPS}})
+    budgets = {"maxSteps": _FIRST_STEPS, "activeDeadlineSeconds": _DEADLINE_SECONDS}
+    return TaskShape(questions, {"budgets": budgets})
 
 
 class _Tasks:
@@ -195,7 +199,8 @@ class _Tasks:
             if ended.get(name) == TerminalReason.STEP_BUDGET_EXHAUSTED and name not in self._raised:
                 self._raised.add(name)
                 self._runs.change(name, _MORE_STEPS)
-        under_way = sum(ended.get(n) != TerminalReason.GOAL_REACHED for n in self.names)
+        first = (None, TerminalReason.STEP_BUDGET_EXHAUSTED)
+        under_way = sum(ended.get(name) in first for name in self.names)
         known = len(self.names)
         wanted = self._soak.tasks - known if is_over else self._soak.at_once - under_way
         new = [f"soak-{self._soak.seed}-{known + i}" for i in range(wanted)]

@@ -8,7 +8,6 @@ finished task causes no request of its own, however many there are.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -146,13 +145,19 @@ class Sweeper:
                 self._findings.on_report_missing(key)
 
     async def _wait_for_watch(self, listed: Mapping[TaskKey, int]) -> dict[TaskKey, int]:
-        """Return what the watch has not shown when its time is over."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._lag_seconds):
-                # Looking at all of them for each event would cost the square of their number.
-                while self._behind(listed):  # noqa: ASYNC110 - the line above says why
-                    await asyncio.sleep(_POLL_SECONDS)
-        return self._behind(listed)
+        """Return what the watch has not shown once it shows nothing more for as long as it may lag.
+
+        However many tasks there are: a watch that still comes forward is waited for.
+        """
+        behind, moved_at = self._behind(listed), self._clock()
+        # Looking at all of them for each event would cost the square of their number.
+        while behind and self._clock() - moved_at < self._lag_seconds:
+            await asyncio.sleep(_POLL_SECONDS)
+            now = self._behind(listed)
+            if len(now) < len(behind):
+                moved_at = self._clock()
+            behind = now
+        return behind
 
     def _behind(self, listed: Mapping[TaskKey, int]) -> dict[TaskKey, int]:
         """Return the listed versions that the watch has shown neither themselves nor later."""

@@ -73,7 +73,7 @@ def _in_utc_milliseconds(value: datetime) -> datetime:
 
 def format_time(value: datetime) -> str:
     """Return a time as RFC 3339 in UTC with milliseconds, the only form that is stored."""
-    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03}Z"
+    return value.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 Time = Annotated[

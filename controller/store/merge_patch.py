@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel
-
 from controller.api.base import ApiModel
 
 
 def merge_patch(model: ApiModel) -> dict[str, Any]:
     """Return the patch under which any stored object of the model's type becomes this one."""
-    return model.to_json() | _nulls(model)
+    return _with_nulls(model, model.to_json())
 
 
-def _nulls(model: BaseModel) -> dict[str, Any]:
-    """Return what a dump must add: null for each absent field, recursively for objects."""
-    added: dict[str, Any] = {}
+def _with_nulls(model: ApiModel, dump: dict[str, Any]) -> dict[str, Any]:
+    """Add to a dump what it must name: null for each absent field, recursively for objects."""
     for name, field in type(model).model_fields.items():
         key = field.serialization_alias or name
         value = getattr(model, name)
         if value is None:
-            added[key] = None
+            dump[key] = None
         elif isinstance(value, ApiModel):
-            added[key] = merge_patch(value)
-    return added
+            _with_nulls(value, dump[key])
+    return dump

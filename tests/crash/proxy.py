@@ -306,7 +306,6 @@ class _Handler:
         """Pass a watch on, each piece as late as was drawn for this watch."""
         response = web.StreamResponse(status=answer.status, headers=_passed(answer.headers))
         response.enable_chunked_encoding()
-        await response.prepare(incoming)
         late = self._proxy.faults.seconds(request)
         loop = asyncio.get_running_loop()
         pieces: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
@@ -318,6 +317,7 @@ class _Handler:
 
         reading = asyncio.create_task(read())
         try:
+            await response.prepare(incoming)
             while True:
                 due, piece = await pieces.get()
                 if not piece:

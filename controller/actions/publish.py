@@ -7,6 +7,7 @@ is adopted, so that a crash between write and record repeats nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from controller.actions.context import Context
 from controller.api.errors import (
@@ -99,9 +100,7 @@ def rebuilt_report(task: ResearchTask, steps: Sequence[ResearchStep]) -> StoredR
     last = next((s for s in reversed(steps) if s.spec.publish is not None), None)
     if last is None:
         return None
-    state = initial(task.metadata.name, task.metadata.uid, task.spec.topic)
-    for step in steps[: last.spec.index]:
-        state = fold(state, step)
+    state = _folded(task, steps[: last.spec.index])
     assert last.spec.action is ActionName.PUBLISH
     arguments = PublishArguments.model_validate_json(last.spec.arguments)
     assessment = assess(task.spec, state)
@@ -122,9 +121,7 @@ def drafted_report(task: ResearchTask, steps: Sequence[ResearchStep]) -> StoredR
     Raises:
         JournalError: the journal does not fold.
     """
-    state = initial(task.metadata.name, task.metadata.uid, task.spec.topic)
-    for step in steps:
-        state = fold(state, step)
+    state = _folded(task, steps)
     assessment = assess(task.spec, state)
     if state.statements is None or state.draft_basis != assessment.basis:
         return None
@@ -135,6 +132,10 @@ def drafted_report(task: ResearchTask, steps: Sequence[ResearchStep]) -> StoredR
     )
     report = _report(task, state, assessment, decision)
     return _files(report, UNSEALED, assessment.draft_digest)
+
+
+def _folded(task: ResearchTask, steps: Sequence[ResearchStep]) -> RunState:
+    return reduce(fold, steps, initial(task.metadata.name, task.metadata.uid, task.spec.topic))
 
 
 def _report(

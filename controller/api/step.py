@@ -33,7 +33,6 @@ from controller.api.records import (
     SearchRecord,
     Statement,
 )
-from controller.api.schema import Rule, validated
 
 FORMAT_VERSION: Final = 1
 """The version of the journal's format; a newer one is not read (`JournalCorrupt`)."""
@@ -172,10 +171,7 @@ class ResearchStep(ApiModel):
     """A step, as stored."""
 
     metadata: ObjectMeta
-    spec: Annotated[
-        ResearchStepSpec,
-        validated(Rule("self == oldSelf", "a ResearchStep is a record and may not be changed")),
-    ]
+    spec: ResearchStepSpec
 
 
 def step_name(task_name: str, task_uid: str, index: int) -> str:

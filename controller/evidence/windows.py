@@ -41,9 +41,6 @@ COVERAGE_WEIGHT: Final = 500_000
 NOVELTY_WEIGHT: Final = 150_000
 """For the share that the window has of what its headings leave open."""
 
-OWN_WEIGHT: Final = 100_000
-"""For the share of the question's term weight in the window itself."""
-
 RELEVANCE_WEIGHT: Final = 250_000
 """For the relevance of the passage."""
 

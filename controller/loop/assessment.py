@@ -232,6 +232,10 @@ def concluded(spec: ResearchTaskSpec, findings: Findings, question: Question) ->
     )
 
 
+def _is_answered(spec: ResearchTaskSpec, records: Findings, question: Question) -> bool:
+    return concluded(spec, records, question).state is QuestionState.ANSWERED
+
+
 def _need(
     spec: ResearchTaskSpec,
     state: RunState,
@@ -239,14 +243,15 @@ def _need(
     question: Question,
     unsearched: tuple[tuple[Query, str], ...],
 ) -> Need:
+    if records.verified(question.id) and _is_answered(spec, records, question):
+        return Need.CONCLUDE
     if not any(q.question_id == question.id for q in records.queries):
         return Need.PLAN
     if unsearched:
         return Need.SEARCH
     if question.id in state.unextracted:
         return Need.EXTRACT
-    answered = concluded(spec, records, question).state is QuestionState.ANSWERED
-    if answered or question.id in state.refined:
+    if question.id in state.refined:
         return Need.CONCLUDE
     return Need.REFINE
 

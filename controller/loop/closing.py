@@ -6,7 +6,6 @@ between finds the same ending again (kill point K7).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -14,6 +13,7 @@ from typing import Final
 from controller.api.reasons import RunningReason, TerminalReason
 from controller.api.records import NoteKind
 from controller.api.step import ActionName, StepDecision, Verdict
+from controller.loop.breakers import ending_of
 from controller.loop.intents import (
     CLOSING_ACTIONS,
     DraftArguments,
@@ -29,12 +29,6 @@ MAX_MESSAGE: Final = 1024
 
 _FIRST_BACK_OFF: Final = timedelta(seconds=1)
 _LONGEST_BACK_OFF: Final = timedelta(seconds=60)
-
-_NAMED_CLASSES: Final = frozenset(TerminalReason) - {
-    TerminalReason.GOAL_REACHED,
-    TerminalReason.CANCELLED,
-}
-"""An error class that is itself a terminal reason ends the run under its own name."""
 
 
 def close(situation: Situation, reason: TerminalReason, message: str) -> Decision:
@@ -95,12 +89,6 @@ def same_ending(situation: Situation, before: StepDecision, now: Decision) -> bo
         and report.report_digest
         == situation.assessment.report_digest(TerminalReason(before.reason))
     )
-
-
-def ending_of(error: ErrorCount, otherwise: TerminalReason) -> TerminalReason:
-    """Return the error class's own terminal reason where it has one."""
-    named: Mapping[str, TerminalReason] = {r.value: r for r in _NAMED_CLASSES}
-    return named.get(error.error_class, otherwise)
 
 
 def with_attempt(situation: Situation, intent: Intent) -> Intent:

@@ -18,7 +18,8 @@ from controller.api.records import AnswerReason, NoteKind
 from controller.api.step import ActionClass
 from controller.api.task import DesiredState, PredicateMet
 from controller.loop.assessment import assess, searched_in_vain
-from controller.loop.closing import close, ending_of, note, same_ending, wake_up, with_attempt
+from controller.loop.breakers import Breaker, ending_of, is_too_frequent, repeats_itself
+from controller.loop.closing import close, note, same_ending, wake_up, with_attempt
 from controller.loop.hand_off import approval, clarification
 from controller.loop.intents import Intent, parse_arguments
 from controller.loop.lifetime import kept
@@ -205,22 +206,12 @@ def sources_unavailable(situation: Situation) -> Decision | None:
 
 def repeated_failure(situation: Situation) -> Decision | None:
     """The same attempt has failed in the same way too often in a row."""
-    limit = situation.task.spec.progress_policy.identical_failure_limit
-    return _tripped(
-        situation,
-        lambda error: error.identical >= limit,
-        TerminalReason.REPEATED_FAILURE,
-    )
+    return _tripped(situation, repeats_itself)
 
 
 def error_threshold(situation: Situation) -> Decision | None:
     """One class of error has come too often in a row from one subject."""
-    limit = situation.task.spec.progress_policy.error_threshold
-    return _tripped(
-        situation,
-        lambda error: error.count >= limit or error.error_class == TerminalReason.INTERNAL_ERROR,
-        TerminalReason.ERROR_THRESHOLD_REACHED,
-    )
+    return _tripped(situation, is_too_frequent)
 
 
 def cycle_detected(situation: Situation) -> Decision | None:
@@ -333,17 +324,13 @@ def _asked_too_late(situation: Situation, retry: Retry, deadline: datetime) -> D
     )
 
 
-def _tripped(
-    situation: Situation, trips: Callable[[ErrorCount], bool], otherwise: TerminalReason
-) -> Decision | None:
-    error = next((e for e in situation.state.errors.values() if trips(e)), None)
-    if error is None:
-        return None
-    return close(
-        situation,
-        ending_of(error, otherwise),
-        f"{error.error_class} from {error.subject}, {error.count} in a row: {error.message}",
-    )
+def _tripped(situation: Situation, trips: Breaker) -> Decision | None:
+    policy = situation.task.spec.progress_policy
+    for error in situation.state.errors.values():
+        if (reason := trips(policy, error)) is not None:
+            message = f"{error.error_class} from {error.subject}, {error.count} in a row"
+            return close(situation, reason, f"{message}: {error.message}")
+    return None
 
 
 def _attempts(situation: Situation) -> int:

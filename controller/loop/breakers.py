@@ -1,0 +1,92 @@
+"""Breakers: when the failures of one subject are too many, and under which reason a run ends then.
+
+Failures are counted in a row, per subject: each source, the model, the report, the operator
+itself (docs/loop.md). A breaker that has tripped is a fact of the state and the spec;
+nothing is stored for it, so that a raised limit closes it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from controller.api.reasons import TerminalReason
+from controller.api.task import ProgressPolicy, ResearchTaskSpec
+from controller.loop.state import ErrorCount, RunState
+
+MODEL: Final = "model"
+"""The subject of every call to a model: the fallback's failures count with the first one's."""
+
+SOURCE: Final = "source/"
+"""What the subject of a source begins with; its name follows."""
+
+ENDS_AT_ONCE: Final = frozenset(
+    {
+        TerminalReason.CREDENTIALS_REJECTED,
+        TerminalReason.QUOTA_EXHAUSTED,
+        TerminalReason.REQUEST_REJECTED,
+        TerminalReason.INTERNAL_ERROR,
+    }
+)
+"""What another request would not mend: the run ends after one."""
+
+_NAMED_CLASSES: Final[Mapping[str, TerminalReason]] = {
+    reason.value: reason
+    for reason in TerminalReason
+    if reason not in {TerminalReason.GOAL_REACHED, TerminalReason.CANCELLED}
+}
+"""An error class that is itself a terminal reason ends the run under its own name."""
+
+_MODEL_CLASSES: Final[Mapping[str, TerminalReason]] = {
+    "RateLimited": TerminalReason.MODEL_UNAVAILABLE,
+    "Loading": TerminalReason.MODEL_UNAVAILABLE,
+    "ServerError": TerminalReason.MODEL_UNAVAILABLE,
+    "Unreachable": TerminalReason.MODEL_UNAVAILABLE,
+    "Timeout": TerminalReason.MODEL_UNAVAILABLE,
+    "BadResponse": TerminalReason.MODEL_UNAVAILABLE,
+    "Quota": TerminalReason.QUOTA_EXHAUSTED,
+    "Credentials": TerminalReason.CREDENTIALS_REJECTED,
+    "ModelNotServed": TerminalReason.REQUEST_REJECTED,
+    "BadRequest": TerminalReason.REQUEST_REJECTED,
+    "Overflow": TerminalReason.CONTEXT_OVERFLOW,
+    "Refused": TerminalReason.MODEL_REFUSED,
+    "ContentFiltered": TerminalReason.MODEL_REFUSED,
+}
+"""What the model's classes end a run as; those of its content have no name of their own."""
+
+
+def ending_of(error: ErrorCount, otherwise: TerminalReason) -> TerminalReason:
+    """Return the terminal reason of an error class where it has one of its own."""
+    named = _NAMED_CLASSES.get(error.error_class)
+    if named is None and error.subject == MODEL:
+        named = _MODEL_CLASSES.get(error.error_class)
+    return named or otherwise
+
+
+Breaker = Callable[[ProgressPolicy, ErrorCount], TerminalReason | None]
+"""Returns the reason that failures in a row end a run under; None: they are not too many."""
+
+
+def repeats_itself(policy: ProgressPolicy, error: ErrorCount) -> TerminalReason | None:
+    """Trip where the same attempt has failed in the same way too often in a row."""
+    if error.identical < policy.identical_failure_limit:
+        return None
+    return ending_of(error, TerminalReason.REPEATED_FAILURE)
+
+
+def is_too_frequent(policy: ProgressPolicy, error: ErrorCount) -> TerminalReason | None:
+    """Trip where one class came too often in a row, or once, if another request is no help."""
+    ending = ending_of(error, TerminalReason.ERROR_THRESHOLD_REACHED)
+    is_too_often = error.count >= policy.error_threshold or ending in ENDS_AT_ONCE
+    return ending if is_too_often else None
+
+
+def is_open(policy: ProgressPolicy, error: ErrorCount) -> bool:
+    """Say whether failures in a row are too many, in one way or the other."""
+    return any(trips(policy, error) is not None for trips in (repeats_itself, is_too_frequent))
+
+
+def open_breakers(spec: ResearchTaskSpec, state: RunState) -> Mapping[str, ErrorCount]:
+    """Return the subjects whose failures are too many, each with its failures."""
+    policy = spec.progress_policy
+    return {s: e for s, e in state.errors.items() if is_open(policy, e)}

@@ -18,10 +18,12 @@ import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
+from controller.api.model_call import ModelCall, Reservation
 from controller.api.reasons import TerminalReason
 from controller.api.records import FactStatus, NoteKind, RejectReason
 from controller.api.step import ActionName, Outcome, ResearchStepSpec
 from controller.api.task import ConsecutiveErrors, DecisionPolicy, ResearchTask
+from controller.loop.breakers import MODEL_ERROR_CLASSES
 from controller.ports import Collision
 from controller.settings import NO_JOB_CLASS, OTHER_JOB_CLASS
 
@@ -53,6 +55,7 @@ ERROR_CLASSES: Final = frozenset(
         "Unreachable",
         TerminalReason.AMBIGUOUS_EFFECT.value,
         *(reason.value for reason in _BREAKER_REASONS),
+        *MODEL_ERROR_CLASSES,
     }
 ) - {TerminalReason.REPEATED_FAILURE.value, TerminalReason.ERROR_THRESHOLD_REACHED.value}
 """The classes of errors that have a label of their own."""
@@ -132,6 +135,7 @@ class Metrics:
         self._source_calls = self._counter(
             "fixpoint_source_calls_total", "Calls to remote sources, as they are charged."
         )
+        self._make_model_metrics()
         self._rejections = self._counter(
             "fixpoint_verifier_rejections_total",
             "Quotes that the verifier rejected, by the first predicate that did not hold.",
@@ -141,6 +145,33 @@ class Metrics:
             "fixpoint_duplicate_effects_total",
             "Reports that this process published and another process had recorded in its place: "
             "the same report may have been written twice.",
+        )
+
+    def _make_model_metrics(self) -> None:
+        self._model_calls = self._counter(
+            "fixpoint_model_calls_total", "Calls to models, as they are charged."
+        )
+        self._unknown_usage = self._counter(
+            "fixpoint_model_calls_of_unknown_usage_total",
+            "Calls to models that were charged what was reserved, for nothing that can be true was "
+            "reported.",
+        )
+        self._tokens = self._counter(
+            "fixpoint_model_tokens_total",
+            "Tokens of calls to models, as they are charged; cached ones are prompt ones as well.",
+            kind=("prompt", "cached", "completion"),
+        )
+        self._reserved_tokens = self._counter(
+            "fixpoint_model_reserved_tokens_total",
+            "Tokens that were reserved for calls to models before they were sent.",
+        )
+        self._micro_usd = self._counter(
+            "fixpoint_model_cost_micro_usd_total",
+            "What calls to models cost, in millionths of a US dollar, as it is charged.",
+        )
+        self._reserved_micro_usd = self._counter(
+            "fixpoint_model_reserved_cost_micro_usd_total",
+            "What was reserved for calls to models, in millionths of a US dollar.",
         )
 
     def _make_run_metrics(self) -> None:
@@ -214,8 +245,20 @@ class Metrics:
             self._interrupted.inc()
         if step.note is not None and step.note.kind is NoteKind.REOPENED:
             self._resumes.inc()
+        if step.model_call is not None and step.reservation is not None:
+            self._model_called(step.model_call, step.reservation)
         for reason in _rejections(step):
             self._rejections.labels(reason).inc()
+
+    def _model_called(self, call: ModelCall, reserved: Reservation) -> None:
+        self._model_calls.inc()
+        self._unknown_usage.inc(call.is_usage_unknown)
+        self._tokens.labels("prompt").inc(call.prompt_tokens)
+        self._tokens.labels("cached").inc(call.cached_tokens)
+        self._tokens.labels("completion").inc(call.completion_tokens)
+        self._reserved_tokens.inc(reserved.tokens)
+        self._micro_usd.inc(call.cost_micro_usd)
+        self._reserved_micro_usd.inc(reserved.cost_micro_usd)
 
     def step_adopted(self, step: ResearchStepSpec) -> None:  # noqa: ARG002 - of any step alike
         """Count a step that was found recorded."""

@@ -13,10 +13,12 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from controller.api.model import ResearchModel
+from controller.api.model_call import ModelTerms
 from controller.api.records import Block, Document, SearchStatus, TermWeight
 from controller.api.source import ResearchSource, ResearchSourceStatus
 from controller.api.step import ResearchStep, ResearchStepSpec
 from controller.api.task import ResearchTask, ResearchTaskStatus
+from controller.loop.exchange import ModelReply, ModelRequest
 from controller.loop.situation import MissingReference
 
 
@@ -102,16 +104,50 @@ class Source(Protocol):
         ...
 
 
+class Model(Protocol):
+    """A model, made from a `ResearchModel`: one attempt is one request, and nothing is hidden."""
+
+    @property
+    def terms(self) -> ModelTerms:
+        """What it can take and what it costs."""
+        ...
+
+    @property
+    def sampling(self) -> Sampling:
+        """How it is asked, for the record."""
+        ...
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Send one request, and only one; whatever comes back is the answer.
+
+        Raises:
+            RetryableError: another attempt may succeed; the class is one of docs/models.md.
+            PermanentError: no attempt will.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a model is asked: the name that its endpoint knows it by, and what steers the dice."""
+
+    requested_model: str
+    temperature: str
+    seed: int
+
+
 @dataclass(frozen=True)
 class References:
     """What a task refers to, ready to be used; or the deepest cause why it is not.
 
+    `models` has the task's model first, then its fallback if that can be used.
     `look_again_seconds` is set while what is missing may come back without anybody telling.
     """
 
     sources: Mapping[str, Source]
     missing: MissingReference | None = None
     look_again_seconds: float | None = None
+    models: tuple[Model, ...] = ()
 
 
 class ReferenceResolver(Protocol):

@@ -250,6 +250,7 @@ class Reconciler:
             pending=run.task.status.pending,
             missing=references.missing,
             remote_sources=frozenset(n for n, s in references.sources.items() if s.is_remote),
+            models=tuple(model.terms for model in references.models),
             journal_error=run.journal_error,
         )
 
@@ -265,7 +266,8 @@ class Reconciler:
         assert pending is not None
         if isinstance(decision, Interrupt):
             return record(situation, pending, interrupted(decision.intent, self._clock.now()))
-        context = Context(situation, pending, references.sources, self._store)
+        models = {model.terms.name: model for model in references.models}
+        context = Context(situation, pending, references.sources, self._store, models)
         reached(FaultPoint.K4, pending.action)
         run.action = asyncio.ensure_future(attempt(context, intent_of(pending), self._clock))
         try:

@@ -20,7 +20,7 @@ from controller.api.reasons import AcceptedReason
 from controller.api.source import ResearchSource
 from controller.api.task import ResearchTask
 from controller.loop.situation import MissingReference
-from controller.ports import References, Source, SourceObservation
+from controller.ports import Model, References, Source, SourceObservation
 
 LOOK_AGAIN_SECONDS: Final = 4.0
 """How often a waiting task is looked at: with the next figure, it goes on within 5 s of a mend."""
@@ -53,11 +53,19 @@ class _Name(NamedTuple):
 
 @dataclass
 class _Known:
-    """What is known of one source or model object: whether it is there, as of when."""
+    """What is known of one source object as of when; None: it is not there."""
 
-    is_there: bool
     source: ResearchSource | None
     at: float
+
+
+@dataclass
+class _KnownModel:
+    """What is known of one model object as of when, and what was made of it."""
+
+    resource: ResearchModel | None
+    at: float
+    model: Model | None = None
 
 
 @dataclass
@@ -83,6 +91,7 @@ class Resolver:
         store: ReferenceStore,
         make_source: Callable[[ResearchSource], Source],
         *,
+        make_model: Callable[[ResearchModel], Model] | None = None,
         access: CorpusAccess = EVERYTHING_OPEN,
         object_seconds: float = 0.0,
         observation_seconds: float = 180.0,
@@ -93,6 +102,7 @@ class Resolver:
         Args:
             store: where sources and models are.
             make_source: makes a source from its object, without I/O.
+            make_model: makes a model from its object, without I/O; None: there is no client.
             access: which corpus directories a namespace may read.
             object_seconds: for how long an object is trusted that was read.
             observation_seconds: for how long a source is trusted to hold what it held.
@@ -100,12 +110,13 @@ class Resolver:
         """
         self._store = store
         self._make_source = make_source
+        self._make_model = make_model
         self._access = access
         self._object_seconds = object_seconds
         self._observation_seconds = observation_seconds
         self._clock = clock
         self._sources: dict[_Name, _Known] = {}
-        self._models: dict[_Name, _Known] = {}
+        self._models: dict[_Name, _KnownModel] = {}
         self._looked: dict[_Name, _Looked] = {}
 
     async def resolve(self, task: ResearchTask) -> References:
@@ -123,10 +134,9 @@ class Resolver:
                 missing.append(found)
             else:
                 sources[reference.name] = found
-        if task.spec.model_ref is not None:
-            missing.append(await self._model(_Name(namespace, task.spec.model_ref.name)))
+        models = await self._task_models(task, missing)
         if not missing:
-            return References(sources)
+            return References(sources, models=models)
         message = "; ".join(problem.message for problem in missing)
         return References(
             sources, MissingReference(missing[0].reason, message[:1024]), LOOK_AGAIN_SECONDS
@@ -178,30 +188,59 @@ class Resolver:
         try:
             source = await self._store.get_source(name.namespace, name.name)
         except NotFoundError:
-            return _Known(is_there=False, source=None, at=at)
-        return _Known(is_there=True, source=source, at=at)
+            return _Known(None, at)
+        return _Known(source, at)
 
-    async def _model(self, name: _Name) -> MissingReference:
+    async def _task_models(
+        self, task: ResearchTask, missing: list[MissingReference]
+    ) -> tuple[Model, ...]:
+        """Return a task's model and its fallback; only the first one makes a task wait.
+
+        A fallback that cannot be used is left out: then there is no switch to it.
+        """
+        references = (task.spec.model_ref, task.spec.fallback_model_ref)
+        found: list[Model] = []
+        for reference in references:
+            if reference is None:
+                continue
+            model = await self._model(_Name(task.metadata.namespace, reference.name), task)
+            if isinstance(model, MissingReference):
+                if reference is task.spec.model_ref:
+                    missing.append(model)
+                break
+            found.append(model)
+        return tuple(found)
+
+    async def _model(self, name: _Name, task: ResearchTask) -> Model | MissingReference:
         known = self._models.get(name)
         if known is None or self._clock() - known.at >= self._object_seconds:
             known = self._models[name] = await self._read_model(name)
-        if not known.is_there:
+        if known.resource is None:
             return MissingReference(
                 AcceptedReason.MODEL_NOT_FOUND,
                 f"the ResearchModel {name.name} does not exist in the namespace {name.namespace}",
             )
-        return MissingReference(
-            AcceptedReason.MODEL_NOT_READY,
-            f"the ResearchModel {name.name} is not ready: {NO_MODEL_CLIENT}",
-        )
+        if known.model is None:
+            return MissingReference(
+                AcceptedReason.MODEL_NOT_READY,
+                f"the ResearchModel {name.name} is not ready: {NO_MODEL_CLIENT}",
+            )
+        if task.spec.budgets.max_cost_usd is not None and not known.model.terms.is_priced:
+            return MissingReference(
+                AcceptedReason.PRICING_UNKNOWN,
+                f"the ResearchModel {name.name} has no spec.pricing, and spec.budgets.maxCostUSD "
+                'limits what it may cost; set the prices ("0" is a price)',
+            )
+        return known.model
 
-    async def _read_model(self, name: _Name) -> _Known:
+    async def _read_model(self, name: _Name) -> _KnownModel:
         at = self._clock()
         try:
-            await self._store.get_model(name.namespace, name.name)
+            resource = await self._store.get_model(name.namespace, name.name)
         except NotFoundError:
-            return _Known(is_there=False, source=None, at=at)
-        return _Known(is_there=True, source=None, at=at)
+            return _KnownModel(None, at)
+        model = self._make_model(resource) if self._make_model else None
+        return _KnownModel(resource, at, model)
 
     async def _look(self, name: _Name, resource: ResearchSource, max_age: float) -> _Looked:
         """Look at a source, unless a look at this very version is young enough."""

@@ -29,7 +29,15 @@ from controller.api.step import ResearchStep
 from controller.api.task import ResearchTask
 from controller.evidence.terms import content_terms, term_weight
 from controller.loop.situation import MissingReference
-from controller.ports import Passage, References, SearchOutcome, Source, SourceObservation, TaskKey
+from controller.ports import (
+    Model,
+    Passage,
+    References,
+    SearchOutcome,
+    Source,
+    SourceObservation,
+    TaskKey,
+)
 from controller.reconcile import Reconciler
 from controller.store.local import LocalStore
 
@@ -149,6 +157,7 @@ class StaticReferences:
     """References as a test sets them."""
 
     sources: dict[str, Source] = field(default_factory=dict)
+    models: dict[str, Model] = field(default_factory=dict)
 
     async def resolve(self, task: ResearchTask) -> References:
         """Return the sources, or the first that is not there."""
@@ -156,7 +165,9 @@ class StaticReferences:
             if reference.name not in self.sources:
                 message = f"ResearchSource {reference.name} is not there"
                 return References({}, MissingReference(AcceptedReason.SOURCE_NOT_FOUND, message))
-        return References(self.sources)
+        named = (task.spec.model_ref, task.spec.fallback_model_ref)
+        models = (self.models.get(r.name) for r in named if r is not None)
+        return References(self.sources, models=tuple(m for m in models if m is not None))
 
 
 class World:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from controller.actions.context import Context
@@ -17,13 +18,15 @@ from controller.api.errors import (
     ActionError,
     AlreadyExistsError,
     PermanentError,
+    RejectedProposalError,
     RetryableError,
     StoreError,
 )
 from controller.api.reasons import TerminalReason
 from controller.api.records import SearchRecord, SearchStatus
-from controller.api.step import Outcome, StepError
+from controller.api.step import ActionName, Outcome, StepError
 from controller.fault_points import during
+from controller.loop.accounting import unanswered
 from controller.loop.intents import CLOSING_ACTIONS, Intent, SearchArguments
 from controller.loop.recording import Attempt, Found
 from controller.loop.situation import Situation
@@ -63,8 +66,10 @@ async def attempt(context: Context, intent: Intent, clock: Clock) -> Attempt:
         error = PermanentError(TerminalReason.INTERNAL_ERROR, f"{type(defect).__name__}: {defect}")
     ended = clock.now()
     if error is None:
-        return Attempt(Outcome.COMPLETED, found, ended, ended - began)
-    return _failed(context.situation, intent, error, ended, ended - began)
+        attempted = Attempt(Outcome.COMPLETED, found, ended, ended - began)
+    else:
+        attempted = _failed(context.situation, intent, error, ended, ended - began)
+    return replace(attempted, model_call=context.meter.call)
 
 
 def interrupted(intent: Intent, now: datetime) -> Attempt:
@@ -76,6 +81,7 @@ def interrupted(intent: Intent, now: datetime) -> Attempt:
         now,
         timedelta(0),
         StepError(error_class="Interrupted", message=message, subject=intent.subject),
+        unanswered(intent.reservation) if intent.reservation else None,
     )
 
 
@@ -101,12 +107,13 @@ def _limit(situation: Situation) -> str:
 def _failed(
     situation: Situation, intent: Intent, error: ActionError, ended: datetime, took: timedelta
 ) -> Attempt:
-    retries_left = intent.attempt <= situation.task.spec.progress_policy.max_action_retries
-    is_retried = isinstance(error, RetryableError) and retries_left
+    retries = situation.task.spec.progress_policy.max_action_retries
+    is_once = intent.action is ActionName.SUMMARIZE
+    is_retried = isinstance(error, RetryableError) and intent.attempt <= retries and not is_once
     retry_after = error.retry_after_seconds if isinstance(error, RetryableError) else None
     message = str(error) if is_retried or intent.attempt == 1 else _spent(intent, error)
     return Attempt(
-        Outcome.RETRY_SCHEDULED if is_retried else Outcome.FAILED,
+        Outcome.RETRY_SCHEDULED if is_retried else _final(error),
         _failure_record(intent, message),
         ended,
         took,
@@ -119,6 +126,10 @@ def _failed(
             else None,
         ),
     )
+
+
+def _final(error: ActionError) -> Outcome:
+    return Outcome.REJECTED if isinstance(error, RejectedProposalError) else Outcome.FAILED
 
 
 def _subject(intent: Intent, error: ActionError) -> str:

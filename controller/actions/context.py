@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from controller.api.model_call import ModelCall
 from controller.api.records import Question
 from controller.api.task import Pending
 from controller.evidence.findings import Findings
 from controller.evidence.support import question_weights
 from controller.loop.situation import Situation
-from controller.ports import Source, TaskStore
+from controller.ports import Model, Source, TaskStore
+
+
+@dataclass
+class Meter:
+    """What the attempt's call to a model is to be charged, at any time; None: nothing was sent."""
+
+    call: ModelCall | None = None
 
 
 @dataclass(frozen=True)
@@ -21,6 +29,8 @@ class Context:
     pending: Pending
     sources: Mapping[str, Source]
     store: TaskStore
+    models: Mapping[str, Model] = field(default_factory=dict)
+    meter: Meter = field(default_factory=Meter)
 
     @property
     def language(self) -> str:

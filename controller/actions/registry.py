@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-from controller.actions import publish, research
+from controller.actions import model, publish, research
 from controller.actions.context import Context
 from controller.api.records import AskRecord, NoteRecord
 from controller.api.step import ActionName
@@ -20,6 +20,8 @@ async def perform(context: Context, intent: Intent) -> Found:
         ActionError: it could not be done.
         StoreError: the store did not answer.
     """
+    if intent.reservation is not None:
+        return await model.perform(context, intent)
     return await _ACTIONS[intent.action](context, intent.arguments)
 
 
@@ -41,6 +43,7 @@ async def note(_: Context, arguments: NoteArguments) -> Found:
     return Found(summary=f"{arguments.kind}: {arguments.message}", note=record)
 
 
+# `Propose` and `Summarize` have a reservation: a model carries them out, or they are not decided.
 # An intent's arguments are of its action's type: both come from `loop.intents.ARGUMENTS`.
 _ACTIONS: Final[Mapping[ActionName, Callable[[Context, Any], Awaitable[Found]]]] = {
     ActionName.PLAN: research.plan,

@@ -4,6 +4,8 @@ FixpointError
 ├── UserError             the user's input is wrong: thing, rule and mend are in the text
 ├── ActionError           an action did not come to its end; it is recorded in the step
 │   ├── RetryableError    another attempt may succeed, not before `retry_after_seconds`
+│   │   └── ModelMistakeError   what a model answered is no use; it is asked again at once
+│   │       └── RejectedProposalError   it proposed what it may not do
 │   └── PermanentError    no attempt will succeed until something outside changes
 ├── SourceNotReadyError   a source cannot be searched now; tasks that need it wait
 ├── StoreError            the store did not do what was asked
@@ -44,6 +46,17 @@ class RetryableError(ActionError):
     ) -> None:
         super().__init__(error_class, message)
         self.retry_after_seconds = retry_after_seconds
+
+
+class ModelMistakeError(RetryableError):
+    """A model answered, and the answer is no use: it is told what was wrong, and asked again."""
+
+    def __init__(self, error_class: str, message: str) -> None:
+        super().__init__(error_class, message, retry_after_seconds=0)
+
+
+class RejectedProposalError(ModelMistakeError):
+    """A model proposed an action that it may not take, or none that can be read."""
 
 
 class PermanentError(ActionError):

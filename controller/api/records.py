@@ -340,12 +340,26 @@ class SearchRecord(ApiModel):
     warnings: Annotated[tuple[Message, ...], Field(max_length=8)] = ()
 
 
+class PassagePlace(ApiModel):
+    """A passage of a document that a search found, by its place."""
+
+    document_id: DocumentId
+    start: Offset
+    end: Offset
+
+
 class ExtractRecord(ApiModel):
-    """What `Extract` verified: facts, the rejected ones too, and the documents that it used."""
+    """What `Extract` verified: facts, the rejected ones too, and the documents that it used.
+
+    A model reads a question's passages in portions: `passages` are those of this step, and
+    `remaining` is how many it was not shown yet. Both are absent where all were used at once.
+    """
 
     question_id: Label
     facts: Annotated[tuple[Fact, ...], Field(max_length=32)] = ()
     document_ids: Annotated[tuple[DocumentId, ...], Field(max_length=64)] = ()
+    passages: Annotated[tuple[PassagePlace, ...], Field(max_length=64)] | None = None
+    remaining: Count | None = None
 
 
 class PublishRecord(ApiModel):
@@ -367,6 +381,7 @@ class NoteKind(StrEnum):
     REOPENED = "Reopened"
     AWAITING_INPUT = "AwaitingInput"
     INPUT_TAKEN = "InputTaken"
+    DEGRADED = "Degraded"
 
 
 FieldName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
@@ -386,3 +401,14 @@ class NoteRecord(ApiModel):
     reason: Word | None = None
     message: Message = ""
     draft_digest: Digest | None = None
+
+
+class ProposalRecord(ApiModel):
+    """The action that a model picked and the controller allowed; the next step carries it out.
+
+    `stripped` names arguments that the action does not have; they were left out.
+    """
+
+    action: Word
+    arguments: Annotated[str, Field(max_length=2400, alias="argumentsJSON")]
+    stripped: Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(max_length=8)] = ()

@@ -21,6 +21,7 @@ from controller.api.base import (
     Word,
 )
 from controller.api.meta import ObjectMeta
+from controller.api.model_call import ModelCall, ModelTerms, Reservation
 from controller.api.reasons import TerminalReason
 from controller.api.records import (
     Answer,
@@ -29,6 +30,7 @@ from controller.api.records import (
     ExtractRecord,
     NoteRecord,
     PlanRecord,
+    ProposalRecord,
     PublishRecord,
     SearchRecord,
     Statement,
@@ -55,6 +57,8 @@ class ActionName(StrEnum):
     REFINE = "Refine"
     CONCLUDE = "Conclude"
     ASK = "Ask"
+    PROPOSE = "Propose"
+    SUMMARIZE = "Summarize"
     DRAFT = "Draft"
     PUBLISH = "Publish"
     NOTE = "Note"
@@ -69,11 +73,15 @@ class ActionClass(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How an attempt ended. Only `Failed` counts towards the stop rules for errors."""
+    """How an attempt ended. `Failed` and `Rejected` count towards the stop rules for errors.
+
+    A model's proposal that the controller refuses, its retries spent, is `Rejected`.
+    """
 
     COMPLETED = "Completed"
     RETRY_SCHEDULED = "RetryScheduled"
     FAILED = "Failed"
+    REJECTED = "Rejected"
     INTERRUPTED = "Interrupted"
 
 
@@ -162,6 +170,11 @@ class ResearchStepSpec(ApiModel):
     publish: PublishRecord | None = None
     ask: AskRecord | None = None
     note: NoteRecord | None = None
+    proposal: ProposalRecord | None = None
+    closing_summary: Annotated[tuple[Statement, ...], Field(max_length=16)] | None = None
+    models: Annotated[tuple[ModelTerms, ...], Field(max_length=2)] | None = None
+    reservation: Reservation | None = None
+    model_call: ModelCall | None = None
     fingerprint: Digest
     previous_digest: Digest
     digest: Digest

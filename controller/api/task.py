@@ -27,6 +27,7 @@ from controller.api.base import (
     json_name,
 )
 from controller.api.meta import Condition, ConditionStatus, ObjectMeta, ObjectReference
+from controller.api.model_call import Reservation
 from controller.api.reasons import ConditionType, TerminalReason
 from controller.api.records import AnswerReason, FieldName, Question, QuestionState
 from controller.api.schema import Rule, listed, listed_as_set, rules, validated
@@ -218,11 +219,18 @@ class Usage(ApiModel):
     """What a round has used so far; no counter falls within a round."""
 
     steps: Count = 0
+    model_calls: Count = 0
     source_calls: Count = 0
+    prompt_tokens: Count = 0
+    cached_tokens: Count = 0
+    completion_tokens: Count = 0
+    unknown_usage_calls: Count = 0
+    cost_usd: Money = "0"
     active_seconds: Count = 0
     writes: Count = 0
     resumes: Count = 0
     interrupted: Count = 0
+    grace_calls: Count = 0
     verifier_rejections: Count = 0
 
 
@@ -238,6 +246,7 @@ class Pending(ApiModel):
     holder: Holder
     start_time: Time
     decision: StepDecision
+    reservation: Reservation | None = None
 
 
 class Progress(ApiModel):
@@ -345,14 +354,14 @@ _TERMINAL_STAYS: Final = (
     " || (has(self.round) && (!has(oldSelf.round) || self.round > oldSelf.round))"
 )
 
-_COUNTERS: Final = tuple(json_name(name) for name in Usage.model_fields)
+_COUNTERS: Final = tuple(json_name(name) for name in Usage.model_fields if name != "cost_usd")
 
 _USAGE_GROWS: Final = (
     "!has(oldSelf.usage)"
     " || (has(self.round) && has(oldSelf.round) && self.round > oldSelf.round)"
     " || (has(self.usage)"
     + "".join(f" && self.usage.{c} >= oldSelf.usage.{c}" for c in _COUNTERS)
-    + ")"
+    + " && double(self.usage.costUSD) >= double(oldSelf.usage.costUSD))"
 )
 
 

@@ -12,13 +12,8 @@ from typing import Final
 
 from controller.api.reasons import TerminalReason
 from controller.api.task import ProgressPolicy, ResearchTaskSpec
+from controller.loop.intents import MODEL
 from controller.loop.state import ErrorCount, RunState
-
-MODEL: Final = "model"
-"""The subject of every call to a model: the fallback's failures count with the first one's."""
-
-SOURCE: Final = "source/"
-"""What the subject of a source begins with; its name follows."""
 
 ENDS_AT_ONCE: Final = frozenset(
     {
@@ -53,6 +48,23 @@ _MODEL_CLASSES: Final[Mapping[str, TerminalReason]] = {
     "ContentFiltered": TerminalReason.MODEL_REFUSED,
 }
 """What the model's classes end a run as; those of its content have no name of their own."""
+
+_CONTENT_CLASSES: Final = frozenset(
+    {
+        "OutputTruncated",
+        "EmptyResponse",
+        "InvalidOutput",
+        "NoAction",
+        "UnknownAction",
+        "IllegalAction",
+        "MultipleActions",
+        "ScriptEnded",
+    }
+)
+"""What a model's answers are refused for."""
+
+MODEL_ERROR_CLASSES: Final = frozenset(_MODEL_CLASSES) | _CONTENT_CLASSES
+"""Every class of error that a call to a model can end with."""
 
 
 def ending_of(error: ErrorCount, otherwise: TerminalReason) -> TerminalReason:

@@ -13,9 +13,9 @@ from typing import Final
 from controller.api.reasons import RunningReason, TerminalReason
 from controller.api.records import NoteKind
 from controller.api.step import ActionName, StepDecision, Verdict
+from controller.loop.allowance import closing_summary
 from controller.loop.breakers import ending_of
 from controller.loop.intents import (
-    CLOSING_ACTIONS,
     DraftArguments,
     Intent,
     NoteArguments,
@@ -42,18 +42,26 @@ def close(situation: Situation, reason: TerminalReason, message: str) -> Decisio
         if reason is TerminalReason.GOAL_REACHED:
             return End(ending_of(broken, TerminalReason.REPEATED_FAILURE), broken.message)
         return End(reason, f"{message}; no report: {broken.message}"[:MAX_MESSAGE])
-    retry = situation.state.retry
-    if retry and retry.action in CLOSING_ACTIONS and situation.now < wake_up(retry):
-        return Wait(RunningReason.BACKING_OFF, retry.message, until=wake_up(retry))
     verdict = Verdict.FINISH if reason is TerminalReason.GOAL_REACHED else Verdict.FAIL
     decision = StepDecision(verdict=verdict, reason=reason, message=message)
+    intent = with_attempt(situation, _closing_step(situation, reason, decision))
+    retry = situation.state.retry
+    if retry and intent.attempt > 1 and situation.now < wake_up(retry):
+        return Wait(RunningReason.BACKING_OFF, retry.message, until=wake_up(retry))
+    return Act(intent)
+
+
+def _closing_step(situation: Situation, reason: TerminalReason, decision: StepDecision) -> Intent:
+    """Return the next of draft, closing summary and report."""
     if not has_draft(situation):
-        return Act(with_attempt(situation, draft_intent(situation, decision)))
+        return draft_intent(situation, decision)
+    if (summary := closing_summary(situation, decision)) is not None:
+        return summary
     arguments = PublishArguments(
         config_map=f"{situation.task.metadata.name}-report",
         report_digest=situation.assessment.report_digest(reason),
     )
-    return Act(with_attempt(situation, Intent(ActionName.PUBLISH, arguments, decision)))
+    return Intent(ActionName.PUBLISH, arguments, decision)
 
 
 def has_draft(situation: Situation) -> bool:

@@ -17,13 +17,16 @@ from controller.api.reasons import RunningReason, TerminalReason
 from controller.api.records import AnswerReason, NoteKind
 from controller.api.step import ActionClass
 from controller.api.task import DesiredState, PredicateMet
+from controller.loop.allowance import shortage
 from controller.loop.assessment import assess, searched_in_vain
 from controller.loop.breakers import Breaker, ending_of, is_too_frequent, repeats_itself
 from controller.loop.closing import close, note, same_ending, wake_up, with_attempt
+from controller.loop.degrade import FALLBACK_MODEL, switch_to_fallback
 from controller.loop.hand_off import approval, clarification
-from controller.loop.intents import Intent, parse_arguments
+from controller.loop.intents import SearchArguments
 from controller.loop.lifetime import kept
-from controller.loop.policy import next_intent
+from controller.loop.model_policy import chosen, planning_turn, set_aside
+from controller.loop.recording import intent_of
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
 from controller.loop.state import ErrorCount, Retry, RunState, reopened
 from controller.loop.validity import fault_of
@@ -81,8 +84,7 @@ def pending_in_doubt(situation: Situation) -> Decision | None:
         return None
     if pending.index != situation.state.next_index:
         return None
-    arguments = parse_arguments(pending.action, pending.arguments)
-    intent = Intent(pending.action, arguments, pending.decision, pending.attempt)
+    intent = intent_of(pending)
     return {
         ActionClass.PURE: None,
         ActionClass.PAID: Interrupt(intent),
@@ -181,8 +183,10 @@ def step_budget(situation: Situation) -> Decision | None:
 
 def source_call_budget(situation: Situation) -> Decision | None:
     """The next call to a remote source would be one too many."""
-    intent = next_intent(situation.assessment)
-    if intent is None or situation.action_class(intent) is not ActionClass.PAID:
+    intent = chosen(situation)
+    if intent is None or not isinstance(intent.arguments, SearchArguments):
+        return None
+    if situation.action_class(intent) is not ActionClass.PAID:
         return None
     limit = situation.task.spec.budgets.max_source_calls
     used = situation.state.usage.source_calls
@@ -193,6 +197,13 @@ def source_call_budget(situation: Situation) -> Decision | None:
         TerminalReason.SOURCE_CALL_BUDGET_EXHAUSTED,
         f"{used} of spec.budgets.maxSourceCalls {limit} are used",
     )
+
+
+def model_budget(situation: Situation) -> Decision | None:
+    """The worst case of the next call to the model does not fit what is left."""
+    intent = planning_turn(situation) or chosen(situation)
+    short = shortage(situation, intent) if intent else None
+    return close(situation, short.reason, short.message) if short else None
 
 
 def sources_unavailable(situation: Situation) -> Decision | None:
@@ -255,9 +266,21 @@ def backing_off(situation: Situation) -> Decision | None:
     )
 
 
+def degrade(situation: Situation) -> Decision | None:
+    """So much of a budget is used that the fallback model takes over, once a round."""
+    switch = switch_to_fallback(situation)
+    return note(NoteKind.DEGRADED, FALLBACK_MODEL, switch) if switch else None
+
+
+def planning_interval(situation: Situation) -> Decision | None:
+    """It is time to look at the plan as a whole, and to do nothing else."""
+    intent = planning_turn(situation)
+    return Act(with_attempt(situation, intent)) if intent else None
+
+
 def next_action(situation: Situation) -> Decision | None:
-    """Do what the policy says."""
-    intent = next_intent(situation.assessment)
+    """Do what the policy says, or what the model proposed."""
+    intent = chosen(situation)
     return Act(with_attempt(situation, intent)) if intent else None
 
 
@@ -301,12 +324,15 @@ GUARDS: Final[tuple[Guard, ...]] = (
     pause_ended,  # the record that a wait is over, before anything is done
     step_budget,  # checked, then spent
     source_call_budget,
+    model_budget,  # the worst case of a call, before it is sent
     sources_unavailable,  # has a name of its own
     repeated_failure,
     error_threshold,
     cycle_detected,
     no_progress,
     backing_off,  # only a run that goes on waits for its next attempt
+    degrade,  # before the next call, so that it is the fallback's
+    planning_interval,  # a turn of its own
     next_action,
     nothing_left,
 )
@@ -326,8 +352,9 @@ def _asked_too_late(situation: Situation, retry: Retry, deadline: datetime) -> D
 
 def _tripped(situation: Situation, trips: Breaker) -> Decision | None:
     policy = situation.task.spec.progress_policy
+    aside = set_aside(situation)
     for error in situation.state.errors.values():
-        if (reason := trips(policy, error)) is not None:
+        if error is not aside and (reason := trips(policy, error)) is not None:
             message = f"{error.error_class} from {error.subject}, {error.count} in a row"
             return close(situation, reason, f"{message}: {error.message}")
     return None

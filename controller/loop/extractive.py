@@ -31,6 +31,7 @@ from controller.loop.intents import (
     PlanArguments,
     QuestionArguments,
 )
+from controller.loop.passages import ranked_passages
 from controller.loop.recording import Found
 from controller.loop.situation import Situation
 
@@ -48,13 +49,16 @@ def plan(situation: Situation, arguments: PlanArguments) -> Found:
         questions = tuple(_question(situation, i) for i in arguments.question_ids)
     else:
         questions = plan_questions(situation.task.spec.topic)
-    queries = tuple(
-        Query(question_id=q.id, text=first_query(q.text, _language(situation))) for q in questions
-    )
+    queries = tuple(first_query_of(q, _language(situation)) for q in questions)
     return Found(
         summary=f"{len(queries)} queries for {len(questions)} questions",
         plan=PlanRecord(questions=questions, queries=queries),
     )
+
+
+def first_query_of(question: Question, language: str) -> Query:
+    """Return the first query of a question: its own words."""
+    return Query(question_id=question.id, text=first_query(question.text, language))
 
 
 def extract(situation: Situation, arguments: QuestionArguments) -> Found:
@@ -152,24 +156,7 @@ def _weights(situation: Situation, question_id: str) -> dict[str, int]:
 
 
 def _ranked(situation: Situation, question: Question) -> Iterator[Ranked]:
-    """Yield the recorded passages of a question's searches, the best of each search first."""
-    blocks = {e.document.id: e.blocks for e in situation.assessment.findings.evidence}
-    seen: set[tuple[str, int, int]] = set()
-    for record in situation.assessment.findings.searches:
-        if record.question_id != question.id:
-            continue
-        for hit in record.hits:
-            if hit.document_id is None or hit.span is None:
-                continue
-            key = (hit.document_id, hit.span.start, hit.span.end)
-            inside = tuple(
-                b
-                for b in blocks.get(hit.document_id, ())
-                if hit.span.start <= b.start and b.end <= hit.span.end
-            )
-            if inside and key not in seen:
-                seen.add(key)
-                yield Ranked(hit.document_id, inside, hit.relevance)
+    return ranked_passages(situation.assessment.findings, question.id)
 
 
 def _distinct(facts: Iterable[Fact]) -> tuple[Fact, ...]:

@@ -12,14 +12,19 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from controller.api.base import ApiModel, Digest, Label, Message, Name, Title, Word, canonical_json
+from controller.api.model_call import Reservation
 from controller.api.records import FieldName, NoteKind
 from controller.api.step import ActionName, StepDecision
 
 
 class PlanArguments(ApiModel):
-    """The questions that need queries; none: the topic needs questions as well."""
+    """The questions that need queries; none: the topic needs questions as well.
+
+    A planning turn is independent of the need for queries (`planningInterval`).
+    """
 
     question_ids: Annotated[tuple[Label, ...], Field(max_length=20)] = ()
+    is_planning_turn: bool | None = None
 
 
 class SearchArguments(ApiModel):
@@ -64,6 +69,16 @@ class NoteArguments(ApiModel):
     draft_digest: Digest | None = None
 
 
+class ProposeArguments(ApiModel):
+    """Nothing: what the model may pick follows from the situation."""
+
+
+class SummarizeArguments(ApiModel):
+    """The digest of the answers and facts that are summed up."""
+
+    basis: Digest
+
+
 Arguments = (
     PlanArguments
     | SearchArguments
@@ -72,6 +87,8 @@ Arguments = (
     | PublishArguments
     | AskArguments
     | NoteArguments
+    | ProposeArguments
+    | SummarizeArguments
 )
 
 ARGUMENTS: Final[dict[ActionName, type[Arguments]]] = {
@@ -84,20 +101,33 @@ ARGUMENTS: Final[dict[ActionName, type[Arguments]]] = {
     ActionName.PUBLISH: PublishArguments,
     ActionName.ASK: AskArguments,
     ActionName.NOTE: NoteArguments,
+    ActionName.PROPOSE: ProposeArguments,
+    ActionName.SUMMARIZE: SummarizeArguments,
 }
 
-CLOSING_ACTIONS: Final = frozenset({ActionName.DRAFT, ActionName.PUBLISH})
+CLOSING_ACTIONS: Final = frozenset({ActionName.DRAFT, ActionName.SUMMARIZE, ActionName.PUBLISH})
 """The actions that close a run or make it ready for approval; `maxSteps` does not count them."""
+
+
+MODEL: Final = "model"
+"""The subject of every call to a model: the fallback's failures count with the first one's."""
+
+SOURCE: Final = "source/"
+"""What the subject of a source begins with; its name follows."""
 
 
 @dataclass(frozen=True)
 class Intent:
-    """One bounded action, decided and not yet done."""
+    """One bounded action, decided and not yet done.
+
+    `reservation` is what its call to a model may use; None: no model has a part in it.
+    """
 
     action: ActionName
     arguments: Arguments
     decision: StepDecision
     attempt: int = 1
+    reservation: Reservation | None = None
 
     @property
     def question_id(self) -> str | None:
@@ -113,10 +143,17 @@ class Intent:
 
     @property
     def subject(self) -> str:
-        """Whose failures an attempt's failure is counted with: a source's, the report's, ours."""
-        if isinstance(self.arguments, SearchArguments):
-            return f"source/{self.arguments.source_name}"
-        return "report" if self.action in CLOSING_ACTIONS else "operator"
+        """Whose failures an attempt's failure is counted with."""
+        return subject_of(self.action, self.arguments, is_model=self.reservation is not None)
+
+
+def subject_of(action: ActionName, arguments: Arguments, *, is_model: bool) -> str:
+    """Return whose failures an action's are: the model's, a source's, the report's, or ours."""
+    if is_model:
+        return MODEL
+    if isinstance(arguments, SearchArguments):
+        return f"{SOURCE}{arguments.source_name}"
+    return "report" if action in CLOSING_ACTIONS else "operator"
 
 
 def parse_arguments(action: ActionName, arguments_json: str) -> Arguments:

@@ -23,10 +23,12 @@ KEPT_FINGERPRINTS: Final = 16
 SEARCHES_FOR_ABSENCE: Final = 3
 """Different complete queries a source that prove an absence; more of them are not progress."""
 
-_CLOSING: Final = frozenset({ActionName.DRAFT, ActionName.PUBLISH})
+_CLOSING: Final = frozenset({ActionName.DRAFT, ActionName.SUMMARIZE, ActionName.PUBLISH})
 
-_NEVER_STALLED: Final = frozenset({ActionName.PLAN, ActionName.REFINE, ActionName.ASK})
-"""Planning writes queries: the searches after it tell whether anything came of it."""
+_NEVER_STALLED: Final = frozenset(
+    {ActionName.PLAN, ActionName.REFINE, ActionName.ASK, ActionName.PROPOSE}
+)
+"""Planning writes queries and proposing picks: what follows tells whether anything came of it."""
 
 
 @dataclass(frozen=True)

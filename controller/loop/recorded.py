@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from controller.api.errors import JournalError
+from controller.api.model_call import ModelTerms
 from controller.api.reasons import AcceptedReason, TerminalReason
 from controller.api.records import NoteKind
 from controller.api.step import ActionName, ResearchStep, ResearchStepSpec
@@ -24,7 +25,7 @@ from controller.api.task import (
 )
 from controller.loop.assessment import Assessment
 from controller.loop.intents import Intent, NoteArguments, SearchArguments, parse_arguments
-from controller.loop.policy import next_intent
+from controller.loop.model_policy import chosen
 from controller.loop.situation import MissingReference, Situation
 from controller.loop.state import RunState
 
@@ -33,7 +34,8 @@ from controller.loop.state import RunState
 class Recorded:
     """A decision as it is recorded: in a step, or as the intent that a status shows.
 
-    `is_counted` says whether the action is a counted call to somebody else, None: not known yet.
+    `is_counted` says whether the action is a counted call to somebody else, `models` which ones
+    were known; None: not known yet.
     """
 
     index: int
@@ -43,6 +45,7 @@ class Recorded:
     generation: int
     request: str | None
     is_counted: bool | None = None
+    models: tuple[ModelTerms, ...] | None = None
 
 
 def of_step(record: ResearchStepSpec) -> Recorded:
@@ -50,12 +53,19 @@ def of_step(record: ResearchStepSpec) -> Recorded:
     arguments = parse_arguments(record.action, record.arguments)
     return Recorded(
         record.index,
-        Intent(record.action, arguments, record.decision, record.attempt),
+        Intent(
+            record.action,
+            arguments,
+            record.decision,
+            record.attempt,
+            record.reservation,
+        ),
         record.start_time,
         record.holder,
         record.generation,
         record.request,
         record.usage.source_calls > 0,
+        record.models or (),
     )
 
 
@@ -64,7 +74,7 @@ def of_intent(pending: Pending, status: ResearchTaskStatus) -> Recorded:
     arguments = parse_arguments(pending.action, pending.arguments)
     return Recorded(
         pending.index,
-        Intent(pending.action, arguments, pending.decision, pending.attempt),
+        Intent(pending.action, arguments, pending.decision, pending.attempt, pending.reservation),
         pending.start_time,
         pending.holder,
         status.observed_generation,
@@ -74,10 +84,11 @@ def of_intent(pending: Pending, status: ResearchTaskStatus) -> Recorded:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a journal tells of the world: what was noted as missing, and who is remote."""
+    """What a journal tells of the world: what was noted as missing, who is remote, the models."""
 
     noted: MissingReference | None = None
     remote_sources: frozenset[str] = frozenset()
+    models: tuple[ModelTerms, ...] = ()
 
     @classmethod
     def of(cls, steps: Iterable[ResearchStep]) -> Surroundings:
@@ -92,8 +103,9 @@ class Surroundings:
 
     def after(self, recorded: Recorded) -> Surroundings:
         """Return what is known after a step."""
+        known = self if recorded.models is None else replace(self, models=recorded.models)
         noted = _noted(recorded)
-        return replace(self, noted=noted) if noted else self
+        return replace(known, noted=noted) if noted else known
 
     def missing(self, state: RunState, recorded: Recorded) -> MissingReference | None:
         """Return what was missing when a decision was made.
@@ -105,7 +117,7 @@ class Surroundings:
         is_ended = _note_kind(recorded) is NoteKind.WAITING_ENDED
         return self.noted if state.pause is NoteKind.WAITING and not is_ended else None
 
-    def remote(self, assessment: Assessment, recorded: Recorded) -> frozenset[str]:
+    def remote(self, situation: Situation, recorded: Recorded) -> frozenset[str]:
         """Return the remote sources when a decision was made.
 
         A search says it of its source. So does an ending for want of such calls, of the source
@@ -113,7 +125,7 @@ class Surroundings:
         """
         arguments, is_remote = recorded.intent.arguments, recorded.is_counted
         if recorded.intent.decision.reason == TerminalReason.SOURCE_CALL_BUDGET_EXHAUSTED:
-            following = next_intent(assessment)
+            following = chosen(situation)
             is_remote = following is not None
             arguments = following.arguments if following else arguments
         if not isinstance(arguments, SearchArguments) or is_remote is None:
@@ -132,15 +144,16 @@ def situation_of(
     surroundings: Surroundings,
 ) -> Situation:
     """Return the situation that a decision was made in."""
-    return Situation(
+    situation = Situation(
         task=task_at(task, spec, recorded.generation, recorded.request),
         state=state,
         assessment=assessment,
         now=recorded.at,
         holder=recorded.holder,
         missing=surroundings.missing(state, recorded),
-        remote_sources=surroundings.remote(assessment, recorded),
+        models=surroundings.models if recorded.models is None else recorded.models,
     )
+    return replace(situation, remote_sources=surroundings.remote(situation, recorded))
 
 
 def task_at(

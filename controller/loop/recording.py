@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from controller.api.base import digest_of
+from controller.api.model_call import ModelCall
 from controller.api.records import (
     Answer,
     AskRecord,
@@ -17,6 +18,7 @@ from controller.api.records import (
     ExtractRecord,
     NoteRecord,
     PlanRecord,
+    ProposalRecord,
     PublishRecord,
     SearchRecord,
     Statement,
@@ -54,17 +56,23 @@ class Found:
     publish: PublishRecord | None = None
     ask: AskRecord | None = None
     note: NoteRecord | None = None
+    proposal: ProposalRecord | None = None
+    closing_summary: tuple[Statement, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """How an attempt went, and when it ended. `duration` is its own time."""
+    """How an attempt went, and when it ended. `duration` is its own time.
+
+    `model_call` is what a call to a model is charged, whatever came of it.
+    """
 
     outcome: Outcome
     found: Found
     ended_at: datetime
     duration: timedelta
     error: StepError | None = None
+    model_call: ModelCall | None = None
 
 
 def pending_of(situation: Situation, intent: Intent) -> Pending:
@@ -82,13 +90,14 @@ def pending_of(situation: Situation, intent: Intent) -> Pending:
         holder=situation.holder,
         start_time=situation.now,
         decision=intent.decision,
+        reservation=intent.reservation,
     )
 
 
 def intent_of(pending: Pending) -> Intent:
     """Return a stored intent again."""
     arguments = parse_arguments(pending.action, pending.arguments)
-    return Intent(pending.action, arguments, pending.decision, pending.attempt)
+    return Intent(pending.action, arguments, pending.decision, pending.attempt, pending.reservation)
 
 
 def is_same_intent(stored: Pending | None, wanted: Pending) -> bool:
@@ -107,7 +116,7 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Research
     """Return the sealed step of an attempt."""
     state, task, intent, found = situation.state, situation.task, intent_of(pending), attempt.found
     counted = intent.action is not ActionName.NOTE and intent.action not in CLOSING_ACTIONS
-    paid = situation.action_class(intent) is ActionClass.PAID
+    paid = situation.action_class(intent) is ActionClass.PAID and intent.reservation is None
     spec = ResearchStepSpec(
         format_version=FORMAT_VERSION,
         task_name=state.task_name,
@@ -143,6 +152,11 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Research
         publish=found.publish,
         ask=found.ask,
         note=found.note,
+        proposal=found.proposal,
+        closing_summary=found.closing_summary,
+        models=situation.models or None,
+        reservation=pending.reservation,
+        model_call=attempt.model_call,
         fingerprint=journal.UNSEALED,
         previous_digest=state.digest,
         digest=journal.UNSEALED,

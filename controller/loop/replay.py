@@ -232,6 +232,7 @@ def _as_json(intent: Intent) -> dict[str, Any]:
         "action": intent.action,
         "arguments": intent.arguments_json,
         "attempt": intent.attempt,
+        "reservation": intent.reservation.to_json() if intent.reservation else None,
         "verdict": intent.decision.verdict,
         "reason": intent.decision.reason,
     }

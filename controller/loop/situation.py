@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from controller.api.errors import JournalError
+from controller.api.model_call import ModelTerms, micro_usd
 from controller.api.reasons import AcceptedReason, RunningReason, TerminalReason
 from controller.api.step import ActionClass, ActionName
 from controller.api.task import Awaiting, Pending, ResearchTask
@@ -24,7 +25,10 @@ class MissingReference:
 
 @dataclass(frozen=True)
 class Situation:
-    """Everything that a decision may depend on."""
+    """Everything that a decision may depend on.
+
+    `models` has the task's model and, where that is ready, its fallback.
+    """
 
     task: ResearchTask
     state: RunState
@@ -34,6 +38,7 @@ class Situation:
     pending: Pending | None = None
     missing: MissingReference | None = None
     remote_sources: frozenset[str] = frozenset()
+    models: tuple[ModelTerms, ...] = ()
     journal_error: JournalError | None = None
 
     @property
@@ -43,6 +48,12 @@ class Situation:
         if last is None or not self.state.counts_time:
             return used
         return used + max(0, int((self.now - last) / timedelta(milliseconds=1)))
+
+    @property
+    def cost_limit(self) -> int | None:
+        """What the task may cost, in micro-USD; None: no limit."""
+        limit = self.task.spec.budgets.max_cost_usd
+        return None if limit is None else micro_usd(limit)
 
     @property
     def is_current(self) -> bool:
@@ -57,6 +68,8 @@ class Situation:
         """Return what a crash during the action would mean."""
         if intent.action is ActionName.PUBLISH:
             return ActionClass.EFFECT
+        if intent.reservation is not None:
+            return ActionClass.PAID
         arguments = intent.arguments
         remote = (
             isinstance(arguments, SearchArguments) and arguments.source_name in self.remote_sources

@@ -18,7 +18,6 @@ from controller.api.records import (
     Block,
     Evidence,
     Fact,
-    FactStatus,
     NoteKind,
     PublishRecord,
     Query,
@@ -28,27 +27,16 @@ from controller.api.records import (
 )
 from controller.api.step import ActionName, Outcome, ResearchStep, ResearchStepSpec, StepDecision
 from controller.loop import journal
-from controller.loop.intents import DraftArguments, Intent, parse_arguments
+from controller.loop.intents import DraftArguments, parse_arguments, subject_of
+from controller.loop.memory import Memory
 from controller.loop.progress import Fingerprints
+from controller.loop.usage import Usage
 
 Record = TypeVar("Record")
 
 
 _TIMELESS: Final = frozenset({NoteKind.SUSPENDED, NoteKind.AWAITING_INPUT})
 """Pauses in which no active time runs: a person decides how long they last."""
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What a round has used: integers only, and no counter falls."""
-
-    steps: int = 0
-    source_calls: int = 0
-    active_milliseconds: int = 0
-    writes: int = 0
-    resumes: int = 0
-    interrupted: int = 0
-    verifier_rejections: int = 0
 
 
 @dataclass(frozen=True)
@@ -113,10 +101,11 @@ class RunState:
     paused_at: datetime | None = None
     asked: tuple[str, ...] = ()
     ask_rounds: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     question_steps: Mapping[str, int] = field(default_factory=dict)
     errors: Mapping[str, ErrorCount] = field(default_factory=dict)
     retry: Retry | None = None
+    model: Memory = field(default_factory=Memory)
     progress: Fingerprints = field(default_factory=Fingerprints)
     started_at: datetime | None = None
     last: ResearchStepSpec | None = None
@@ -164,12 +153,13 @@ def apply(state: RunState, spec: ResearchStepSpec) -> RunState:
         digest=spec.digest,
         next_index=spec.index + 1,
         round=spec.round,
-        usage=_charged(state, spec),
+        usage=state.usage.charged(spec),
         question_steps=_counted(state.question_steps, spec),
         started_at=state.started_at or spec.start_time,
         closing=_closing(state, spec),
         last=spec,
     )
+    after = replace(after, model=state.model.after(spec, after.usage.steps))
     after = _outcome(after, spec)
     if spec.outcome is Outcome.COMPLETED or spec.search is not None:
         after = _FOUND[spec.action](after, spec)
@@ -186,22 +176,6 @@ def reopened(state: RunState) -> RunState:
         retry=None,
         searches=tuple(s for s in state.searches if s.status is not SearchStatus.FAILED),
         progress=state.progress.restarted(),
-    )
-
-
-def _charged(state: RunState, spec: ResearchStepSpec) -> Usage:
-    usage, used = state.usage, spec.usage
-    rejected = (
-        sum(f.status is FactStatus.REJECTED for f in spec.extract.facts) if spec.extract else 0
-    )
-    return Usage(
-        steps=usage.steps + used.steps,
-        source_calls=usage.source_calls + used.source_calls,
-        active_milliseconds=usage.active_milliseconds + spec.active_milliseconds,
-        writes=usage.writes + (spec.publish is not None),
-        resumes=usage.resumes + (spec.note is not None and spec.note.kind is NoteKind.REOPENED),
-        interrupted=usage.interrupted + (spec.outcome is Outcome.INTERRUPTED),
-        verifier_rejections=usage.verifier_rejections + rejected,
     )
 
 
@@ -223,13 +197,12 @@ def _outcome(state: RunState, spec: ResearchStepSpec) -> RunState:
         return state
     error = spec.error
     if error is None:
-        subject = Intent(
-            spec.action, parse_arguments(spec.action, spec.arguments), spec.decision
-        ).subject
+        arguments = parse_arguments(spec.action, spec.arguments)
+        subject = subject_of(spec.action, arguments, is_model=spec.reservation is not None)
         clean = {s: e for s, e in state.errors.items() if s != subject}
         return replace(state, errors=clean, retry=None)
     attempts = state.retry.attempts if state.retry and _repeats(state.retry, spec) else 0
-    if spec.outcome is Outcome.FAILED:
+    if spec.outcome in {Outcome.FAILED, Outcome.REJECTED}:
         return replace(state, errors=_failed(state, spec), retry=None)
     return replace(
         state,
@@ -296,6 +269,7 @@ def _without_questions(state: RunState, ids: set[str]) -> RunState:
         refined=state.refined - ids,
         unextracted=state.unextracted - ids,
         question_steps={i: n for i, n in state.question_steps.items() if i not in ids},
+        model=state.model.without_questions(ids),
         statements=None,
     )
 
@@ -335,10 +309,11 @@ def merged(known: Evidence | None, found: Evidence) -> Evidence:
 def _extracted(state: RunState, spec: ResearchStepSpec) -> RunState:
     extract = _required(spec.extract, spec)
     known = {f.id for f in state.facts}
+    used_up = set() if extract.remaining else {extract.question_id}
     return replace(
         state,
         facts=state.facts + tuple(f for f in extract.facts if f.id not in known),
-        unextracted=state.unextracted - {extract.question_id},
+        unextracted=state.unextracted - used_up,
         statements=None,
     )
 
@@ -391,6 +366,18 @@ def _unpaused(state: RunState) -> RunState:
     )
 
 
+def _proposed(state: RunState, spec: ResearchStepSpec) -> RunState:
+    """What a model proposed is in the memory, and nowhere else."""
+    _required(spec.proposal, spec)
+    return state
+
+
+def _summarised(state: RunState, spec: ResearchStepSpec) -> RunState:
+    """What a model summed up is in the memory, and nowhere else."""
+    _required(spec.closing_summary, spec)
+    return state
+
+
 _FOUND: Final = {
     ActionName.PLAN: _planned,
     ActionName.REFINE: _planned,
@@ -401,6 +388,8 @@ _FOUND: Final = {
     ActionName.PUBLISH: _published,
     ActionName.ASK: _asked,
     ActionName.NOTE: _noted,
+    ActionName.PROPOSE: _proposed,
+    ActionName.SUMMARIZE: _summarised,
 }
 
 

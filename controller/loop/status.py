@@ -14,6 +14,7 @@ from typing import Final
 
 from controller.api.base import canonical_json
 from controller.api.meta import Condition, ConditionStatus
+from controller.api.model_call import usd
 from controller.api.reasons import (
     TERMINAL,
     AcceptedReason,
@@ -35,6 +36,8 @@ from controller.api.task import (
     Usage,
 )
 from controller.loop.closing import MAX_MESSAGE
+from controller.loop.degrade import FALLBACK_MODEL
+from controller.loop.model_policy import set_aside
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
 from controller.loop.validity import fault_of
 
@@ -143,6 +146,7 @@ def _size(status: ResearchTaskStatus) -> int:
 def _conditions(situation: Situation, decision: Decision) -> Iterator[_Observed]:
     yield _accepted(situation)
     yield from _ending(decision) if isinstance(decision, End) else _running(situation, decision)
+    yield from _degraded(situation)
     is_suspended = isinstance(decision, Wait) and decision.reason is RunningReason.SUSPENDED
     yield _Observed(
         ConditionType.SUSPENDED,
@@ -161,6 +165,16 @@ def _accepted(situation: Situation) -> _Observed:
         reason, message = AcceptedReason.INVALID_SPEC, fault
     status = ConditionStatus.FALSE if fault or missing else ConditionStatus.TRUE
     return _Observed(ConditionType.ACCEPTED, status, reason, message)
+
+
+def _degraded(situation: Situation) -> Iterator[_Observed]:
+    """Say that the run goes on with less than it was given: the fallback, or without a model."""
+    if (aside := set_aside(situation)) is not None:
+        message = f"the extractive policy has taken over from the model: {aside.message}"
+        yield _Observed(ConditionType.DEGRADED, ConditionStatus.TRUE, aside.error_class, message)
+    elif situation.state.model.is_degraded:
+        message = "the fallback model has taken over: spec.progressPolicy.degradeAtPercent"
+        yield _Observed(ConditionType.DEGRADED, ConditionStatus.TRUE, FALLBACK_MODEL, message)
 
 
 def _ending(decision: End) -> Iterator[_Observed]:
@@ -233,11 +247,18 @@ def _usage(situation: Situation) -> Usage:
     used = situation.state.usage
     return Usage(
         steps=used.steps,
+        model_calls=used.model_calls,
         source_calls=used.source_calls,
+        prompt_tokens=used.prompt_tokens,
+        cached_tokens=used.cached_tokens,
+        completion_tokens=used.completion_tokens,
+        unknown_usage_calls=used.unknown_usage_calls,
+        cost_usd=usd(used.cost_micro_usd),
         active_seconds=used.active_milliseconds // 1000,
         writes=used.writes,
         resumes=used.resumes,
         interrupted=used.interrupted,
+        grace_calls=used.grace_calls,
         verifier_rejections=used.verifier_rejections,
     )
 

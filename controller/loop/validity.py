@@ -6,18 +6,13 @@ whose texts cannot be asked as they are.
 
 from __future__ import annotations
 
-from controller.api.task import DecisionPolicy, ResearchTaskSpec
+from controller.api.task import ResearchTaskSpec
 from controller.loop.clarification import MAX_FIELDS, MAX_QUESTION, filled, placeholders
 
 
 def fault_of(spec: ResearchTaskSpec) -> str | None:
     """Return field, rule and mend of the first thing in a spec that cannot be run."""
     for is_asked_for, field, mend in (
-        (
-            spec.decision_policy is DecisionPolicy.MODEL_PROPOSED,
-            "spec.decisionPolicy ModelProposed",
-            "use Directed",
-        ),
         (
             spec.refresh_interval_seconds is not None,
             "spec.refreshIntervalSeconds",

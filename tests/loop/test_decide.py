@@ -9,12 +9,12 @@ from functools import reduce
 import pytest
 
 from controller.api.errors import JournalError
+from controller.api.model_call import ModelTerms
 from controller.api.reasons import AcceptedReason, RunningReason, TerminalReason
 from controller.api.records import NoteKind, SearchStatus
 from controller.api.step import ActionName
 from controller.api.task import (
     Budgets,
-    DecisionPolicy,
     DesiredState,
     Goal,
     ProgressPolicy,
@@ -33,7 +33,8 @@ from controller.loop.situation import (
     Situation,
     Wait,
 )
-from controller.loop.state import Retry, Usage
+from controller.loop.state import Retry
+from controller.loop.usage import Usage
 from tests.situations import (
     NOW,
     Change,
@@ -48,6 +49,16 @@ from tests.situations import (
     with_spec,
     with_state,
 )
+
+TERMS = ModelTerms(
+    name="large",
+    generation=1,
+    context_window_tokens=8192,
+    max_output_tokens=512,
+    input_price=1_000_000,
+    output_price=2_000_000,
+)
+FALLBACK = TERMS.model_copy(update={"name": "small", "context_window_tokens": 4096})
 
 ORDER = [
     "journal_corrupt",
@@ -64,12 +75,15 @@ ORDER = [
     "pause_ended",
     "step_budget",
     "source_call_budget",
+    "model_budget",
     "sources_unavailable",
     "repeated_failure",
     "error_threshold",
     "cycle_detected",
     "no_progress",
     "backing_off",
+    "degrade",
+    "planning_interval",
     "next_action",
     "nothing_left",
 ]
@@ -81,7 +95,7 @@ APPLIES: dict[str, Change] = {
     "already_terminal": with_state(closing=closing(TerminalReason.NO_PROGRESS), closed=True),
     "pending_in_doubt": with_(pending=pending()),
     "cancelled": with_spec(desired_state=DesiredState.CANCELLED),
-    "spec_invalid": with_spec(decision_policy=DecisionPolicy.MODEL_PROPOSED),
+    "spec_invalid": with_spec(refresh_interval_seconds=300),
     "suspended": with_spec(desired_state=DesiredState.SUSPENDED),
     "goal_reached": with_spec(quality_threshold=0, goal=EASY_GOAL),
     "awaiting_clarification": with_spec(guidance="for {region}"),
@@ -94,6 +108,9 @@ APPLIES: dict[str, Change] = {
     "source_call_budget": lambda s: with_spec(budgets=Budgets(max_source_calls=0))(
         with_(remote_sources=frozenset({"manual"}))(s)
     ),
+    "model_budget": lambda s: with_spec(budgets=Budgets(max_model_calls=0))(
+        with_(models=(TERMS,))(with_state(usage=Usage(steps=10))(s))
+    ),
     "repeated_failure": with_state(errors={"source/manual": error(identical=2, count=2)}),
     "error_threshold": with_state(errors={"source/manual": error(identical=1, count=3)}),
     "cycle_detected": with_state(progress=Fingerprints(recent=("a", "b"), cycle=True)),
@@ -101,6 +118,8 @@ APPLIES: dict[str, Change] = {
     "backing_off": with_state(
         retry=Retry(ActionName.SEARCH, "{}", 1, "Timeout", "too slow", NOW, None)
     ),
+    "degrade": lambda s: with_state(usage=Usage(steps=50))(with_(models=(TERMS, FALLBACK))(s)),
+    "planning_interval": lambda s: with_state(usage=Usage(steps=10))(with_(models=(TERMS,))(s)),
 }
 
 
@@ -130,11 +149,14 @@ EXPECTED = {
     "pause_ended": "Resumed",
     "step_budget": "StepBudgetExhausted",
     "source_call_budget": "SourceCallBudgetExhausted",
+    "model_budget": "ModelCallBudgetExhausted",
     "repeated_failure": "RepeatedFailure",
     "error_threshold": "ErrorThresholdReached",
     "cycle_detected": "CycleDetected",
     "no_progress": "NoProgress",
     "backing_off": "BackingOff",
+    "degrade": "Degraded",
+    "planning_interval": "PlanningInterval",
 }
 
 
@@ -355,9 +377,14 @@ class TestErrors:
         assert "it was too slow" in decision.message
 
     def test_a_closing_step_that_will_be_repeated_backs_off(self) -> None:
-        retry = Retry(ActionName.PUBLISH, "{}", 1, "ReportChanged", "changed", NOW, None)
-        state = planned(closing=closing(TerminalReason.NO_PROGRESS), statements=(), retry=retry)
-        assert reason_of(decide(situation(state))) == RunningReason.BACKING_OFF
+        state = planned(closing=closing(TerminalReason.NO_PROGRESS))
+        draft = decide(situation(state))
+        assert isinstance(draft, Act)
+        retry = Retry(
+            ActionName.DRAFT, draft.intent.arguments_json, 1, "ReportChanged", "changed", NOW, None
+        )
+        again = situation(replace(state, retry=retry))
+        assert reason_of(decide(again)) == RunningReason.BACKING_OFF
 
 
 # S0.28, S3.7

@@ -465,7 +465,15 @@ def raised_classes(source: str) -> Iterator[str]:
     """Yield the classes of errors that a module's actions raise."""
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.Call(func=ast.Name(id="RetryableError" | "PermanentError"), args=[name, *_]):
+            case ast.Call(
+                func=ast.Name(
+                    id="RetryableError"
+                    | "PermanentError"
+                    | "ModelMistakeError"
+                    | "RejectedProposalError"
+                ),
+                args=[name, *_],
+            ):
                 match name:
                     case ast.Constant(value=str(text)):
                         yield text

@@ -7,6 +7,7 @@ from typing import Any
 
 from controller.api.base import API_VERSION, digest_of
 from controller.api.meta import Condition, ConditionStatus, ObjectMeta, OwnerReference
+from controller.api.model_call import Reservation
 from controller.api.reasons import ConditionType, TerminalReason
 from controller.api.records import (
     AnswerReason,
@@ -209,7 +210,15 @@ def full_status(*, round_number: int = 1) -> ResearchTaskStatus:
         completion_time=NOON,
         round=round_number,
         last_handled_requested_at="2026-03-01",
-        usage=Usage(steps=7, source_calls=1, active_seconds=3, writes=14, resumes=1),
+        usage=Usage(
+            steps=7,
+            source_calls=1,
+            model_calls=2,
+            cost_usd="0.00039",
+            active_seconds=3,
+            writes=14,
+            resumes=1,
+        ),
         pending=Pending(
             index=7,
             action=ActionName.SEARCH,
@@ -220,6 +229,9 @@ def full_status(*, round_number: int = 1) -> ResearchTaskStatus:
             holder="fixpoint-0",
             start_time=NOON,
             decision=decision("the first query"),
+            reservation=Reservation(
+                model="local", generation=1, prompt_tokens=900, output_tokens=512, cost_micro_usd=3
+            ),
         ),
         progress=Progress(fingerprint=DIGEST, recent=(DIGEST, digest_of("an older one"))),
         quality=Quality(

@@ -1,0 +1,120 @@
+"""Which model, if any, has a part in the next action, and the choice of that action.
+
+A model changes hands for planning, queries, quotes, the choice among legal actions and the closing
+summary. All else is code. The reservation in an intent says that a model carries it out; without
+one the extractive policy does the same action.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from controller.api.model_call import ModelTerms
+from controller.api.step import ActionName, StepDecision, Verdict
+from controller.api.task import DecisionPolicy, OnModelFailure
+from controller.loop.accounting import reservation
+from controller.loop.breakers import open_breakers
+from controller.loop.exchange import ModelRequest
+from controller.loop.intents import (
+    MODEL,
+    Intent,
+    PlanArguments,
+    ProposeArguments,
+    parse_arguments,
+)
+from controller.loop.policy import next_intent
+from controller.loop.prompts import request_of
+from controller.loop.proposals import intent_of_proposal, legal_actions, propose_request
+from controller.loop.situation import Situation
+from controller.loop.state import ErrorCount
+
+MODEL_ACTIONS: Final = frozenset(
+    {
+        ActionName.PLAN,
+        ActionName.REFINE,
+        ActionName.EXTRACT,
+        ActionName.PROPOSE,
+        ActionName.SUMMARIZE,
+    }
+)
+"""The actions that a model carries out where the task has one."""
+
+MODEL_ONLY: Final = frozenset({ActionName.PROPOSE, ActionName.SUMMARIZE})
+"""Those that there are for a model alone: without one they are not decided."""
+
+
+def active_terms(situation: Situation) -> ModelTerms | None:
+    """Return the model in use: the first one, the fallback after the switch, or none."""
+    if not situation.models or set_aside(situation) is not None:
+        return None
+    return situation.models[-1 if situation.state.model.is_degraded else 0]
+
+
+def set_aside(situation: Situation) -> ErrorCount | None:
+    """Return the failures for which the extractive policy has taken over for the round."""
+    if situation.task.spec.on_model_failure is not OnModelFailure.EXTRACTIVE:
+        return None
+    return open_breakers(situation.task.spec, situation.state).get(MODEL)
+
+
+def chosen(situation: Situation) -> Intent | None:
+    """Return the next action: the model's choice under `ModelProposed`, else the directed one."""
+    if not _proposes(situation):
+        directed = next_intent(situation.assessment)
+        return with_model(situation, directed) if directed else None
+    proposal = situation.state.model.proposal
+    if proposal is not None:
+        return with_model(situation, intent_of_proposal(proposal, parse_arguments))
+    if not legal_actions(situation):
+        return None
+    decision = StepDecision(verdict=Verdict.CONTINUE, reason="ProposalNeeded")
+    return with_model(situation, Intent(ActionName.PROPOSE, ProposeArguments(), decision))
+
+
+def planning_turn(situation: Situation) -> Intent | None:
+    """Return the planning turn that is due: each `planningInterval` steps, with a model alone."""
+    interval = situation.task.spec.progress_policy.planning_interval
+    since = situation.state.usage.steps - situation.state.model.planned_at
+    ids = tuple(v.question.id for v in situation.assessment.questions if v.is_workable)
+    if not interval or since < interval or not ids or active_terms(situation) is None:
+        return None
+    decision = StepDecision(verdict=Verdict.CONTINUE, reason="PlanningInterval")
+    arguments = PlanArguments(question_ids=ids, is_planning_turn=True)
+    return with_model(situation, Intent(ActionName.PLAN, arguments, decision))
+
+
+def with_model(situation: Situation, intent: Intent) -> Intent:
+    """Return the intent with the worst case of its call, if a model carries it out."""
+    terms = active_terms(situation)
+    if terms is None or intent.action not in MODEL_ACTIONS or _is_taken_over(situation, intent):
+        return intent
+    longest = situation.state.model.longest_answers.get(terms.name, 0)
+    request = request_for(situation, intent, terms)
+    return replace(intent, reservation=reservation(terms, request, longest))
+
+
+def request_for(situation: Situation, intent: Intent, terms: ModelTerms) -> ModelRequest:
+    """Return what the model is asked for an action: the same bytes whenever it is made."""
+    if intent.action is ActionName.PROPOSE:
+        return propose_request(situation, terms.max_output_tokens)
+    return request_of(situation, intent.action, intent.arguments, terms)
+
+
+def _proposes(situation: Situation) -> bool:
+    if situation.task.spec.decision_policy is not DecisionPolicy.MODEL_PROPOSED:
+        return False
+    terms = active_terms(situation)
+    propose = Intent(
+        ActionName.PROPOSE,
+        ProposeArguments(),
+        StepDecision(verdict=Verdict.CONTINUE, reason="ProposalNeeded"),
+    )
+    return terms is not None and not _is_taken_over(situation, propose)
+
+
+def _is_taken_over(situation: Situation, intent: Intent) -> bool:
+    """Say whether the extractive policy does what the model has just failed at for good."""
+    takes_over = situation.task.spec.on_model_failure is OnModelFailure.EXTRACTIVE
+    given_up = situation.state.model.given_up
+    return takes_over and given_up == (intent.action, intent.arguments_json)

@@ -1,0 +1,181 @@
+"""Proposals: what a model may pick next, and what it gets for what it may not (S0.12, S1.13).
+
+Legal is what would do something now, each action once its need is there; the directed policy
+chooses among the same. The controller makes every argument that follows from the situation; a
+model names a question, a source, the words of a query, or the fields that only the user knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from controller.api.base import canonical_json
+from controller.api.errors import RejectedProposalError
+from controller.api.records import ProposalRecord
+from controller.api.step import ActionName, StepDecision, Verdict
+from controller.loop.assessment import Need, QuestionView
+from controller.loop.exchange import ModelReply, ModelRequest, Tool, ToolCall
+from controller.loop.intents import (
+    Arguments,
+    AskArguments,
+    Intent,
+    PlanArguments,
+    QuestionArguments,
+    SearchArguments,
+)
+from controller.loop.passages import ranked_passages
+from controller.loop.prompts import frame, instructions
+from controller.loop.situation import Situation
+
+_DESCRIPTIONS: Final[Mapping[ActionName, str]] = {
+    ActionName.PLAN: "Write queries for the questions that have none.",
+    ActionName.SEARCH: "Put one query for an open question to one source.",
+    ActionName.EXTRACT: "Look for quotes in the passages that were found for a question.",
+    ActionName.CONCLUDE: "Close a question: it is answered, or all has been tried.",
+    ActionName.REFINE: "Write further queries for a question whose queries are all asked.",
+    ActionName.ASK: "Ask the user for what only the user can know; name each as one short word.",
+}
+
+
+def legal_actions(situation: Situation) -> Mapping[ActionName, tuple[str, ...]]:
+    """Return the actions that a model may pick, each with the questions that it may be for."""
+    open_views = [v for v in situation.assessment.questions if v.is_workable]
+    legal = {
+        ActionName.PLAN: _for(open_views, lambda v: v.need is Need.PLAN),
+        ActionName.SEARCH: _for(open_views, lambda v: v.need is not Need.CONCLUDE),
+        ActionName.EXTRACT: _for(open_views, lambda v: _has_passages(situation, v)),
+        ActionName.CONCLUDE: _for(open_views, lambda v: v.need is Need.CONCLUDE),
+        ActionName.REFINE: _for(open_views, lambda v: v.need is Need.REFINE),
+    }
+    return {action: ids for action, ids in legal.items() if ids}
+
+
+def propose_request(situation: Situation, max_output_tokens: int) -> ModelRequest:
+    """Ask the model to pick exactly one of the legal actions, as a call of a tool."""
+    legal = legal_actions(situation)
+    views = "\n".join(
+        f"- {v.question.id} ({v.state}, next needed: {v.need}): {v.question.text}"
+        for v in situation.assessment.questions
+    )
+    sources = ", ".join(r.name for r in situation.task.spec.source_refs)
+    asked = f"Pick the next action: exactly one call.\nSources: {sources}\nQuestions:\n{views}"
+    return ModelRequest(
+        instructions=instructions(),
+        prompt=frame(situation, asked),
+        max_output_tokens=max_output_tokens,
+        tools=tuple(
+            Tool(action, _DESCRIPTIONS[action], _schema(situation, action, ids))
+            for action, ids in legal.items()
+        ),
+    )
+
+
+def proposed(situation: Situation, reply: ModelReply) -> ProposalRecord:
+    """Return the one action that a reply proposes, if it is legal now.
+
+    Raises:
+        RejectedProposalError: several calls, none, an unknown or an illegal action, or arguments
+            that are missing or malformed. The message says what is legal.
+    """
+    if len(reply.calls) > 1:
+        raise RejectedProposalError(
+            "MultipleActions",
+            f"the answer had {len(reply.calls)} calls; one step is one action: make one call",
+        )
+    if not reply.calls:
+        raise _rejected(situation, "NoAction", "the answer named no action")
+    call, legal = reply.calls[0], legal_actions(situation)
+    action = next((a for a in legal if a.value == call.name), None)
+    if action is None:
+        known = call.name in {a.value for a in ActionName}
+        error_class = "IllegalAction" if known else "UnknownAction"
+        raise _rejected(situation, error_class, f"{call.name[:60]!r} is no action now")
+    given = _given(situation, call)
+    arguments = _arguments(situation, action, given)
+    named = getattr(arguments, "question_id", None)
+    if named is not None and named not in legal[action]:
+        raise _rejected(situation, "IllegalAction", f"{action} is not legal for {named[:60]!r}")
+    fields = {f.alias or name for name, f in type(arguments).model_fields.items()}
+    return ProposalRecord(
+        action=action,
+        arguments=canonical_json(arguments.to_json()),
+        stripped=tuple(sorted(str(n)[:64] for n in given if n not in fields))[:8],
+    )
+
+
+def intent_of_proposal(proposal: ProposalRecord, parse: Callable[..., Arguments]) -> Intent:
+    """Return a proposal that was allowed as the intent that carries it out."""
+    action = ActionName(proposal.action)
+    decision = StepDecision(verdict=Verdict.CONTINUE, reason="Proposed")
+    return Intent(action, parse(action, proposal.arguments), decision)
+
+
+def _given(situation: Situation, call: ToolCall) -> dict[str, Any]:
+    """Return the arguments of a call as an object; an empty text is an empty one."""
+    try:
+        given = json.loads(call.arguments.strip() or "{}", object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        raise _rejected(
+            situation, "InvalidOutput", f"the arguments of {call.name} are no JSON: {error}"
+        ) from error
+    if not isinstance(given, dict):
+        raise _rejected(situation, "InvalidOutput", f"the arguments of {call.name} are no object")
+    return given
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a name stands twice")
+    return dict(pairs)
+
+
+def _arguments(situation: Situation, action: ActionName, given: dict[str, Any]) -> Arguments:
+    """Return the arguments of a legal action; what the situation decides is not the model's."""
+    try:
+        if action is ActionName.PLAN:
+            return PlanArguments(question_ids=legal_actions(situation)[action])
+        if action is ActionName.ASK:
+            return AskArguments.model_validate(given)
+        if action is not ActionName.SEARCH:
+            return QuestionArguments.model_validate(given)
+        search = SearchArguments.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        at = ".".join(map(str, first["loc"]))
+        raise _rejected(
+            situation, "InvalidOutput", f"the arguments of {action}: {at}: {first['msg']}"
+        ) from error
+    sources = {r.name for r in situation.task.spec.source_refs}
+    if search.source_name not in sources or not search.query.strip():
+        raise _rejected(situation, "IllegalAction", "Search needs a source of the task and words")
+    return search.model_copy(update={"query": " ".join(search.query.split())})
+
+
+def _rejected(situation: Situation, error_class: str, what: str) -> RejectedProposalError:
+    legal = "; ".join(f"{a} for {', '.join(ids)}" for a, ids in legal_actions(situation).items())
+    return RejectedProposalError(error_class, f"{what}; legal are: {legal}")
+
+
+def _for(views: list[QuestionView], applies: Callable[[QuestionView], bool]) -> tuple[str, ...]:
+    return tuple(view.question.id for view in views if applies(view))
+
+
+def _has_passages(situation: Situation, view: QuestionView) -> bool:
+    if view.need is Need.CONCLUDE:
+        return False
+    return next(ranked_passages(situation.assessment.findings, view.question.id), None) is not None
+
+
+def _schema(situation: Situation, action: ActionName, ids: tuple[str, ...]) -> Mapping[str, Any]:
+    properties: dict[str, Any] = {}
+    if action is not ActionName.PLAN:
+        properties["questionId"] = {"type": "string", "enum": list(ids)}
+    if action is ActionName.SEARCH:
+        names = [r.name for r in situation.task.spec.source_refs]
+        properties["sourceName"] = {"type": "string", "enum": names}
+        properties["query"] = {"type": "string", "minLength": 1, "maxLength": 500}
+    return {"type": "object", "properties": properties, "required": list(properties)}

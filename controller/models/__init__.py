@@ -1,0 +1,1 @@
+"""Models: implementations of the `Model` port."""

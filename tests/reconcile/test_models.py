@@ -1,0 +1,57 @@
+"""Directed runs with a model: it writes queries and finds quotes; the code does the rest."""
+
+from __future__ import annotations
+
+from itertools import chain, repeat
+
+from controller.models.scripted import LOCAL_TERMS, answer
+from tests.model_runs import NO_QUERIES, NO_QUOTES, parts, quote, run
+from tests.world import World
+
+
+async def test_a_model_s_quote_is_published_in_the_source_s_words(world: World) -> None:
+    script = [NO_QUERIES, quote("Default: 40  lumens at the lowest dimmer position of the lamp.")]
+    ran = await run(world, script)
+    assert ran.ending == "GoalReached"
+    assert ran.actions == ["Plan", "Search", "Extract", "Conclude", "Draft", "Publish"]
+    assert "Default: 40 lumens at the lowest dimmer position" in ran.report
+    assert len(ran.model.requests) == 2
+
+
+async def test_an_invented_quote_is_no_fact_and_no_error(world: World) -> None:
+    ran = await run(world, chain([NO_QUERIES, quote("Default: 90 lumens."), NO_QUERIES],
+                                 repeat(NO_QUOTES, 10)))  # fmt: skip
+    assert ran.ending == "SourcesExhausted"
+    assert ran.usage.verifier_rejections == 1
+    assert ran.classes() == []
+    assert "90 lumens" not in ran.report
+
+
+async def test_a_model_s_queries_are_asked_beside_the_question_s_own_words(world: World) -> None:
+    written = answer({"queries": [{"question": "glow", "query": "lowest dimmer position"}]})
+    await run(world, [written, quote("Default: 40 lumens at the lowest dimmer position")])
+    assert world.lamp.searches == ["default GLOW_LEVEL", "lowest dimmer position"]
+
+
+# T03, S1.25
+async def test_a_question_s_steps_and_the_task_s_calls_are_limits_of_their_own(
+    world: World,
+) -> None:
+    names = ("shade", "switch", "plug")
+    world.references.sources["lamp"] = parts(names, each=7)
+    narrow = LOCAL_TERMS.model_copy(update={"context_window_tokens": 2600, "max_output_tokens": 64})
+    fact = quote("The shade is part number 1 of the lamp.")
+    ran = await run(
+        world,
+        chain([NO_QUERIES, fact], repeat(NO_QUOTES)),
+        terms=narrow,
+        questions=[{"id": n, "text": f"Which part number has the {n}?"} for n in names],
+        goal={"minOrigins": 2},
+        budgets={"maxModelCalls": 11, "maxStepsPerQuestion": 7},
+    )
+    assert ran.ending == "ModelCallBudgetExhausted"
+    assert (ran.usage.model_calls, ran.usage.grace_calls) == (11, 1)
+    assert "the task's spec.budgets.maxModelCalls 11" in ran.message
+    asked = {q.id: (q.steps, q.state, q.reason) for q in ran.task.status.questions}
+    assert asked["shade"] == (7, "Unresolved", "StepLimit")
+    assert all(steps <= 7 for steps, _, _ in asked.values())

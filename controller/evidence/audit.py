@@ -105,7 +105,8 @@ def audit(
     A report whose statements are withheld is held against the findings without statements; that
     they were to be withheld is for the caller to say, who knows the spec.
     """
-    shown = replace(findings, statements=()) if report.withheld else findings
+    nothing_said = replace(findings, statements=(), closing_summary=None)
+    shown = nothing_said if report.withheld else findings
     auditor = _Auditor(report, shown, language)
     return (
         *auditor.statements(),
@@ -224,12 +225,9 @@ class _Auditor:
     def references(self) -> Iterator[Discrepancy]:
         """Yield what is wrong with the references as a list, and with what describes a quote."""
         counts = Counter(reference.number for reference in self._report.references)
-        cited = {
-            number
-            for question in self._report.questions
-            for statement in question.statements
-            for number in statement.citations
-        }
+        said = [s for question in self._report.questions for s in question.statements]
+        said += self._report.summary or ()
+        cited = {number for statement in said for number in statement.citations}
         again = {reference.number: reference for reference in self._again.references}
         for reference in self._report.references:
             place = _Place(citation=reference.number)
@@ -257,7 +255,7 @@ class _Auditor:
 
     def contents(self) -> Iterator[Discrepancy]:
         """Yield the parts of the report that the journal gives otherwise."""
-        for name in ("missing", "method", "rejected", "omitted", "digest"):
+        for name in ("summary", "missing", "method", "rejected", "omitted", "digest"):
             if getattr(self._report, name) != getattr(self._again, name):
                 yield _Place().breaks(
                     AuditRule.CONTENT_AGREES, f"the journal gives another {name!r}"

@@ -27,7 +27,8 @@ class Findings:
     """The records that count now: removed questions and sources are left out already.
 
     `facts` holds the rejected ones too, in journal order. `evidence` has one entry a document,
-    its recorded blocks merged by offset. `statements` is None before there is a draft.
+    its recorded blocks merged by offset. `statements` is None before there is a draft,
+    `closing_summary` where no model has summed up an exhausted run.
     """
 
     questions: tuple[Question, ...] = ()
@@ -37,6 +38,7 @@ class Findings:
     facts: tuple[Fact, ...] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
     statements: tuple[Statement, ...] | None = None
+    closing_summary: tuple[Statement, ...] | None = None
 
     def verified(self, question_id: str | None = None) -> tuple[Fact, ...]:
         """Return the verified facts, of one question or of all, in journal order."""

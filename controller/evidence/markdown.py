@@ -136,6 +136,12 @@ def _summary(report: Report) -> Iterator[str]:
             for number, question in enumerate(report.questions, 1)
         ),
     )
+    if report.summary:
+        yield ""
+        yield "In a model's words, as far as the quotes below bear it out:"
+        yield ""
+        for statement in report.summary:
+            yield f"{escape(statement.text)} {_markers(statement)}"
 
 
 def _short_answer(question: ReportQuestion) -> str:

@@ -129,7 +129,8 @@ def report_digest(findings: Findings, language: str = "en") -> str:
     No time, usage or ending is in it, so that it stays the same until something else is said.
     """
     support = Support(findings, language)
-    return _digest(findings, support, _published(findings, support))
+    published = _published(findings, support)
+    return _digest(findings, support, published, _closing_summary(findings, support))
 
 
 def published_statements(findings: Findings, language: str = "en") -> tuple[Statement, ...]:
@@ -147,26 +148,39 @@ def _published(findings: Findings, support: Support) -> tuple[Statement, ...]:
     )
 
 
-def _digest(findings: Findings, support: Support, statements: Iterable[Statement]) -> str:
+def _closing_summary(findings: Findings, support: Support) -> tuple[Statement, ...]:
+    """Return the sentences of a model's closing summary that their citations support."""
+    return tuple(s for s in findings.closing_summary or () if support.is_supported(s))
+
+
+def _digest(
+    findings: Findings,
+    support: Support,
+    statements: Iterable[Statement],
+    summary: Iterable[Statement],
+) -> str:
+    said = [_said(support, statement) for statement in summary]
     return digest_of(
         {
             "questions": [
                 [question.id, question.text, *standing(findings, question)]
                 for question in findings.questions
             ],
-            "statements": [
-                [
-                    statement.question_id,
-                    statement.text,
-                    [
-                        [c.document_id, c.text_digest, [[s.start, s.end] for s in c.spans], c.quote]
-                        for c in support.citations(statement)
-                    ],
-                ]
-                for statement in statements
-            ],
+            "statements": [_said(support, statement) for statement in statements],
+            **({"summary": said} if said else {}),
         }
     )
+
+
+def _said(support: Support, statement: Statement) -> list[object]:
+    return [
+        statement.question_id,
+        statement.text,
+        [
+            [c.document_id, c.text_digest, [[s.start, s.end] for s in c.spans], c.quote]
+            for c in support.citations(statement)
+        ],
+    ]
 
 
 def report_json(report: Report) -> str:
@@ -186,7 +200,8 @@ def build_report(
     statements = _published(findings, support)
     ranked = _by_rank(statements)
     certificates = sum(_certificate(findings, q) is not None for q in findings.questions)
-    digest = _digest(findings, support, statements)
+    summary = _closing_summary(findings, support)
+    digest = _digest(findings, support, statements, summary)
 
     def built(kept: int, proofs: int) -> Report:
         chosen = set(ranked[:kept])
@@ -195,9 +210,11 @@ def build_report(
         omitted = None if left_out == Omitted() else left_out
         references = _References(support, findings.evidence)
         questions = _questions(findings, run, some, references, proofs)
+        said = tuple(_statement(s, references) for s in summary)
         return _report(
             findings,
             run,
+            summary=said or None,
             questions=questions,
             references=tuple(references.listed),
             omitted=omitted,
@@ -238,6 +255,7 @@ def _report(
     findings: Findings,
     run: RunSummary,
     *,
+    summary: tuple[ReportStatement, ...] | None,
     questions: tuple[ReportQuestion, ...],
     references: tuple[ReportReference, ...],
     omitted: Omitted | None,
@@ -262,6 +280,7 @@ def _report(
             hand_off=None if succeeded else run.hand_off,
         ),
         quality=run.quality,
+        summary=summary,
         questions=questions,
         references=references,
         missing=tuple(_missing(findings, _GO_ON if succeeded else ending.remedy)),
@@ -347,11 +366,17 @@ def _question(
         origins=distinct_origins(findings.verified(question.id), findings.evidence),
         steps=run.question_steps.get(question.id, 0),
         statements=tuple(
-            ReportStatement(text=s.text, fact_ids=s.fact_ids, citations=references.cite(s))
-            for s in statements
-            if s.question_id == question.id
+            _statement(s, references) for s in statements if s.question_id == question.id
         ),
         certificate=_certificate(findings, question),
+    )
+
+
+def _statement(statement: Statement, references: _References) -> ReportStatement:
+    return ReportStatement(
+        text=statement.text,
+        fact_ids=statement.fact_ids,
+        citations=references.cite(statement),
     )
 
 

@@ -243,6 +243,15 @@ class Report(ApiModel):
             CHECKED_COMPUTED + " The goal's targets are the spec's: legal values only.",
         ),
     ]
+    summary: Annotated[
+        tuple[ReportStatement, ...] | None,
+        Field(max_length=16),
+        _described(
+            "What a model says that an exhausted run has found; each sentence is supported by its "
+            "citations (P3, P4), and the others were dropped.",
+            CHECKED_COMPUTED,
+        ),
+    ] = None
     questions: Annotated[
         tuple[ReportQuestion, ...],
         Field(max_length=20),

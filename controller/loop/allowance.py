@@ -75,8 +75,9 @@ def closing_summary(situation: Situation, decision: StepDecision) -> Intent | No
     is_exhausted = ending is not None and TERMINAL[ending].exit_code is ExitCode.EXHAUSTED
     if not is_exhausted or ending is TerminalReason.DEADLINE_EXCEEDED:
         return None
-    if reserve(situation) == Reserve() or not situation.assessment.findings.verified():
-        return None
+    has_facts = bool(situation.assessment.findings.verified())
+    if reserve(situation) == Reserve() or not has_facts or situation.assessment.needs_approval:
+        return None  # what was not approved is withheld
     arguments = SummarizeArguments(basis=situation.assessment.basis)
     intent = with_model(situation, Intent(ActionName.SUMMARIZE, arguments, decision))
     return intent if intent.reservation and shortage(situation, intent) is None else None

@@ -105,7 +105,9 @@ class Assessment:
     def published(self, ending: TerminalReason) -> Findings:
         """Return what a report under this ending says: without approval, no statements."""
         is_approved = not self.needs_approval or ending is TerminalReason.GOAL_REACHED
-        return self.findings if is_approved else replace(self.findings, statements=())
+        if is_approved:
+            return self.findings
+        return replace(self.findings, statements=(), closing_summary=None)
 
     def report_digest(self, ending: TerminalReason) -> str:
         """Return the digest of what a report would say; no times and no usage are in it."""
@@ -137,6 +139,7 @@ def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
         facts=records.facts,
         answers={v.question.id: a for v in views if (a := _shown_answer(v, records))},
         statements=state.statements,
+        closing_summary=state.model.closing_summary,
     )
     quality = score(findings, spec.goal.target_origins, spec.language)
     return Assessment(

@@ -340,7 +340,9 @@ GUARDS: Final[tuple[Guard, ...]] = (
 
 def _asked_too_late(situation: Situation, retry: Retry, deadline: datetime) -> Decision:
     """End at once what may be tried again only when its time is over (S1.29)."""
-    error = ErrorCount("", retry.error_class, retry.attempts, "", retry.attempts, retry.message)
+    error = ErrorCount(
+        retry.subject, retry.error_class, retry.attempts, "", retry.attempts, retry.message
+    )
     return close(
         situation,
         ending_of(error, TerminalReason.SOURCES_UNAVAILABLE),

@@ -59,6 +59,7 @@ class Memory:
                 is_degraded=self.is_degraded or is_switched,
                 proposal=None if is_fresh else self.proposal,
                 given_up=None if is_fresh else self.given_up,
+                closing_summary=None if is_fresh else self.closing_summary,
             )
         return replace(
             self,

@@ -112,6 +112,13 @@ SENTENCES_SCHEMA: Final[Mapping[str, Any]] = {
 
 def plan_request(situation: Situation, arguments: PlanArguments, terms: ModelTerms) -> ModelRequest:
     """Ask for queries for questions, or for questions and queries on the topic."""
+    if arguments.is_planning_turn:
+        asked = (
+            "These questions are still open. Look at the plan as a whole: add search queries that "
+            "may find what the others did not, or none.\n"
+            + _questions(situation, arguments.question_ids)
+        )
+        return _request(situation, asked, terms, QUERIES_SCHEMA)
     if arguments.question_ids:
         asked = (
             "Write search queries for these questions: few words that the answer's own text "

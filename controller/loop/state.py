@@ -60,6 +60,7 @@ class Retry:
     attempts: int
     error_class: str
     message: str
+    subject: str
     ended_at: datetime
     not_before: datetime | None
 
@@ -212,6 +213,7 @@ def _outcome(state: RunState, spec: ResearchStepSpec) -> RunState:
             attempts=attempts + 1,
             error_class=error.error_class,
             message=error.message,
+            subject=error.subject,
             ended_at=spec.end_time,
             not_before=error.retry_after,
         ),
@@ -336,6 +338,8 @@ def _noted(state: RunState, spec: ResearchStepSpec) -> RunState:
     note = _required(spec.note, spec)
     if note.kind is NoteKind.REOPENED:
         return reopened(state)
+    if note.kind is NoteKind.DEGRADED:
+        return state  # the memory has thrown the switch; nothing pauses
     if note.kind in {NoteKind.RESUMED, NoteKind.WAITING_ENDED, NoteKind.INPUT_TAKEN}:
         return _unpaused(state)
     return replace(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,7 +25,10 @@ class NoAnswer:
     """A turn in which the endpoint takes the request and never answers."""
 
 
-Turn = ModelReply | ActionError | NoAnswer | Callable[[ModelRequest], ModelReply]
+Answering = Callable[[ModelRequest], ModelReply | Awaitable[ModelReply]]
+"""A turn of one's own: a function, or a coroutine, of the request."""
+
+Turn = ModelReply | ActionError | NoAnswer | Answering
 """What a scripted model does with one request."""
 
 LOCAL_TERMS: Final = ModelTerms(
@@ -62,12 +65,19 @@ class ScriptedModel:
         turn = next(self._script, None)
         if turn is None:
             raise PermanentError("ScriptEnded", f"the script has {len(self.requests) - 1} turns")
-        if isinstance(turn, NoAnswer):
-            await asyncio.Event().wait()
         if isinstance(turn, ActionError):
             raise turn
-        reply = turn if isinstance(turn, ModelReply) else turn(request)  # type: ignore[operator]
-        return _with_usage(reply, request)
+        return _with_usage(await _played(turn, request), request)
+
+
+async def _played(turn: ModelReply | NoAnswer | Answering, request: ModelRequest) -> ModelReply:
+    if isinstance(turn, ModelReply):
+        return turn
+    if isinstance(turn, NoAnswer):
+        never: asyncio.Future[ModelReply] = asyncio.get_running_loop().create_future()
+        return await never
+    reply = turn(request)
+    return reply if isinstance(reply, ModelReply) else await reply
 
 
 def answer(content: object, **changes: Any) -> ModelReply:  # noqa: ANN401 - fields of a reply

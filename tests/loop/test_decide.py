@@ -116,7 +116,7 @@ APPLIES: dict[str, Change] = {
     "cycle_detected": with_state(progress=Fingerprints(recent=("a", "b"), cycle=True)),
     "no_progress": with_state(progress=Fingerprints(recent=("a",), stalled_steps=4)),
     "backing_off": with_state(
-        retry=Retry(ActionName.SEARCH, "{}", 1, "Timeout", "too slow", NOW, None)
+        retry=Retry(ActionName.SEARCH, "{}", 1, "Timeout", "too slow", "source/manual", NOW, None)
     ),
     "degrade": lambda s: with_state(usage=Usage(steps=50))(with_(models=(TERMS, FALLBACK))(s)),
     "planning_interval": lambda s: with_state(usage=Usage(steps=10))(with_(models=(TERMS,))(s)),
@@ -285,7 +285,9 @@ class TestTime:
     def test_back_off_doubles_and_obeys_the_other_side(self) -> None:
         def wake(attempts: int, not_before: timedelta | None = None) -> timedelta:
             asked = NOW + not_before if not_before else None
-            retry = Retry(ActionName.SEARCH, "{}", attempts, "Timeout", "slow", NOW, asked)
+            retry = Retry(
+                ActionName.SEARCH, "{}", attempts, "Timeout", "slow", "source/manual", NOW, asked
+            )
             decision = decide(situation(planned(retry=retry)))
             assert isinstance(decision, Wait)
             assert decision.until is not None
@@ -297,7 +299,9 @@ class TestTime:
     def test_a_retry_that_may_only_come_after_the_deadline_ends_at_once(self) -> None:
         # S1.29: the other side asked for 1,000 s, the task has 900.
         asked = NOW + timedelta(seconds=1000)
-        retry = Retry(ActionName.SEARCH, "{}", 1, "RateLimited", "slow down", NOW, asked)
+        retry = Retry(
+            ActionName.SEARCH, "{}", 1, "RateLimited", "slow down", "source/manual", NOW, asked
+        )
         decision = decide(situation(planned(retry=retry)))
         assert reason_of(decision) == TerminalReason.SOURCES_UNAVAILABLE
         assert isinstance(decision, Act)
@@ -309,7 +313,14 @@ class TestTime:
         first = decide(situation())
         assert isinstance(first, Act)
         retry = Retry(
-            ActionName.SEARCH, first.intent.arguments_json, 1, "Timeout", "slow", NOW, None
+            ActionName.SEARCH,
+            first.intent.arguments_json,
+            1,
+            "Timeout",
+            "slow",
+            "operator",
+            NOW,
+            None,
         )
         again = decide(situation(planned(retry=retry), now=NOW + timedelta(seconds=1)))
         assert isinstance(again, Act)
@@ -381,7 +392,14 @@ class TestErrors:
         draft = decide(situation(state))
         assert isinstance(draft, Act)
         retry = Retry(
-            ActionName.DRAFT, draft.intent.arguments_json, 1, "ReportChanged", "changed", NOW, None
+            ActionName.DRAFT,
+            draft.intent.arguments_json,
+            1,
+            "ReportChanged",
+            "changed",
+            "report",
+            NOW,
+            None,
         )
         again = situation(replace(state, retry=retry))
         assert reason_of(decide(again)) == RunningReason.BACKING_OFF

@@ -1,0 +1,199 @@
+"""`ModelProposed`: the model picks, the controller allows, counts and ends."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain, cycle, repeat
+from typing import Any
+
+import pytest
+
+from controller.api.step import ActionName, Outcome
+from controller.loop.exchange import ModelReply
+from controller.models.scripted import answer, call, calls
+from tests.model_runs import NO_QUERIES, Ran, quote, run
+from tests.world import MemorySource, World
+
+SEARCH = call("Search", {"questionId": "glow", "sourceName": "lamp", "query": "lamp lumens"})
+PLAN = call("Plan")
+EXTRACT = call("Extract", {"questionId": "glow"})
+CONCLUDE = call("Conclude", {"questionId": "glow"})
+FOUND = quote("Default: 40 lumens at the lowest dimmer position of the lamp.")
+
+
+async def propose(world: World, script: Any, **changes: Any) -> Ran:  # noqa: ANN401
+    return await run(world, script, decisionPolicy="ModelProposed", **changes)
+
+
+async def test_the_model_can_take_a_task_to_its_goal(world: World) -> None:
+    ran = await propose(world, [PLAN, NO_QUERIES, SEARCH, EXTRACT, FOUND, CONCLUDE])
+    assert ran.ending == "GoalReached"
+    assert ran.actions == [
+        "Propose", "Plan", "Propose", "Search", "Propose", "Extract", "Propose", "Conclude",
+        "Draft", "Publish",
+    ]  # fmt: skip
+    assert ran.usage.steps == 8
+    assert world.lamp.searches == ["lamp lumens"]
+
+
+# T01, S1.22
+async def test_the_same_call_for_ever_is_no_progress(world: World) -> None:
+    world.lamp.is_remote = True
+    ran = await propose(
+        world, chain([PLAN, NO_QUERIES], repeat(SEARCH)), limits={"maxStalledSteps": 2}
+    )
+    assert ran.ending == "NoProgress"
+    assert len(ran.of(ActionName.SEARCH)) == ran.usage.source_calls == 3
+    assert len(ran.of(ActionName.PROPOSE)) == 4  # one of them for the plan
+    assert ran.usage.steps == 8
+
+
+# T01
+async def test_a_search_that_finds_more_each_time_is_progress(world: World) -> None:
+    manual = {"file:lamp.txt": {f"Gear{at}": f"It turns gear{at} of the lamp." for at in range(9)}}
+    world.references.sources["lamp"] = MemorySource("lamp", manual)
+    searches = [
+        call("Search", {"questionId": "glow", "sourceName": "lamp", "query": f"gear{at}"})
+        for at in range(9)
+    ]
+    ran = await propose(
+        world,
+        chain([PLAN, NO_QUERIES], searches),
+        limits={"maxStalledSteps": 2},
+        budgets={"maxSteps": 18, "maxStepsPerQuestion": 50},
+    )
+    assert ran.ending == "StepBudgetExhausted"
+    assert len(ran.of(ActionName.SEARCH)) == 8
+
+
+# T02, S1.11
+async def test_several_actions_in_one_response_are_none(world: World) -> None:
+    world.lamp.is_remote = True
+    eight = calls(*[("Search", {"questionId": "glow", "sourceName": "lamp", "query": "x"})] * 8)
+    ran = await propose(world, repeat(eight), budgets={"maxSourceCalls": 6})
+    assert ran.ending == "ErrorThresholdReached"
+    assert ran.usage.source_calls == 0
+    assert ran.usage.model_calls == 3
+    assert {s.spec.outcome for s in ran.of(ActionName.PROPOSE)} == {Outcome.REJECTED}
+    assert ran.classes() == ["MultipleActions"] * 3
+    assert "one step is one action" in ran.model.requests[1].prompt
+
+
+# T05, S1.28
+async def test_saying_that_it_is_done_does_nothing(world: World) -> None:
+    lie = answer(
+        {"status": "complete",
+         "quotes": [{"passage": "https://lamp.example/spec", "quote": "It is complete."}]}
+    )  # fmt: skip
+    ran = await propose(
+        world,
+        chain([PLAN, NO_QUERIES, SEARCH], cycle([EXTRACT, lie])),
+        limits={"maxStalledSteps": 3},
+    )
+    assert ran.ending == "NoProgress"
+    extracts = ran.of(ActionName.EXTRACT)
+    assert [s.spec.outcome for s in extracts] == [Outcome.COMPLETED] * 3
+    assert ran.usage.verifier_rejections == 3
+    assert ran.classes() == []
+    assert "complete" not in ran.report.lower().replace("completeness", "")
+
+
+# T06, S1.15
+@pytest.mark.parametrize("arguments", ['{"questionId": "glow"}', '{"questionId": "gl'])
+async def test_what_was_cut_off_is_not_executed(world: World, arguments: str) -> None:
+    cut = ModelReply(calls=call("Extract", arguments).calls, finish_reason="length")
+    ran = await propose(world, repeat(cut))
+    assert ran.ending == "ErrorThresholdReached"
+    assert ran.classes() == ["OutputTruncated"] * 3
+    assert ran.actions == ["Propose"] * 3 + ["Draft", "Publish"]
+    assert ran.usage.completion_tokens > 0
+
+
+# T07, S1.16
+@pytest.mark.parametrize("text", ["", None, " \n\t "])
+async def test_an_empty_response_counts_and_is_billed(world: World, text: str | None) -> None:
+    ran = await propose(world, repeat(ModelReply(text=text, finish_reason="stop")))
+    assert ran.ending == "ErrorThresholdReached"
+    assert ran.classes() == ["EmptyResponse"] * 3
+    assert ran.usage.model_calls == 3
+    assert ran.usage.prompt_tokens > 0
+
+
+# T07
+async def test_identical_failures_have_a_limit_of_their_own(world: World) -> None:
+    empty = repeat(ModelReply(text="", finish_reason="stop"))
+    ran = await propose(world, empty, limits={"identicalFailureLimit": 2})
+    assert ran.ending == "RepeatedFailure"
+    assert ran.usage.model_calls == 2
+
+
+# T08, S1.13
+async def test_invented_action_names_are_one_class(world: World) -> None:
+    ran = await propose(world, [call("foo"), call("bar"), call("baz")])
+    assert ran.ending == "ErrorThresholdReached"
+    assert ran.classes() == ["UnknownAction"] * 3
+    assert "legal are: Plan for glow" in ran.model.requests[1].prompt
+
+
+# T08
+async def test_a_legal_action_sets_the_count_back(world: World) -> None:
+    script = [call("foo"), call("bar"), PLAN, NO_QUERIES, call("baz"), SEARCH, EXTRACT, FOUND,
+              CONCLUDE]  # fmt: skip
+    ran = await propose(world, script)
+    assert ran.ending == "GoalReached"
+    assert ran.classes() == ["UnknownAction"] * 3
+
+
+# T08
+@pytest.mark.parametrize("name", ["plan", "PLAN", " Plan", "Plan ", "Plan\n"])
+async def test_other_spellings_are_unknown(world: World, name: str) -> None:
+    ran = await propose(world, repeat(call(name)))
+    assert ran.classes() == ["UnknownAction"] * 3
+
+
+# S1.14
+async def test_unknown_arguments_are_stripped_and_recorded(world: World) -> None:
+    more = call("Search", {"questionId": "glow", "sourceName": "lamp", "query": "lamp lumens",
+                           "depth": 9, "url": "http://x"})  # fmt: skip
+    ran = await propose(world, [PLAN, NO_QUERIES, more, EXTRACT, FOUND, CONCLUDE])
+    assert ran.ending == "GoalReached"
+    record = ran.of(ActionName.PROPOSE)[1].spec.proposal
+    assert record is not None
+    assert record.stripped == ("depth", "url")
+    assert set(json.loads(record.arguments)) == {"questionId", "sourceName", "query"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "error_class"),
+    [
+        (call("Search", {"questionId": "glow"}), "InvalidOutput"),
+        (call("Search", {"questionId": "glow", "sourceName": "moon", "query": "x"}),
+         "IllegalAction"),
+        (call("Search", {"questionId": "none", "sourceName": "lamp", "query": "x"}),
+         "IllegalAction"),
+        (call("Search", {"questionId": "glow", "sourceName": "lamp", "query": "  "}),
+         "IllegalAction"),
+        (call("Search", '{"questionId": "glow", "questionId": "glow"}'), "InvalidOutput"),
+        (call("Search", '["glow"]'), "InvalidOutput"),
+        (call("Search", '{"questionId": "glow"} and more'), "InvalidOutput"),
+        (call("Publish"), "IllegalAction"),
+        (call("Note"), "IllegalAction"),
+        (call("Conclude", {"questionId": "glow"}), "IllegalAction"),
+        (answer("I will search now."), "NoAction"),
+    ],
+)  # fmt: skip
+async def test_what_is_not_legal_is_rejected(
+    world: World, reply: ModelReply, error_class: str
+) -> None:
+    ran = await propose(world, repeat(reply))
+    assert ran.ending == "ErrorThresholdReached"
+    assert ran.classes() == [error_class] * 3
+    assert ran.actions == ["Propose"] * 3 + ["Draft", "Publish"]
+
+
+async def test_a_refused_proposal_is_fed_back_before_it_counts(world: World) -> None:
+    ran = await propose(world, repeat(call("foo")), limits={"maxActionRetries": 2})
+    assert ran.ending == "ErrorThresholdReached"
+    outcomes = [s.spec.outcome for s in ran.of(ActionName.PROPOSE)]
+    assert outcomes == [Outcome.RETRY_SCHEDULED, Outcome.RETRY_SCHEDULED, Outcome.REJECTED] * 3
+    assert ran.usage.model_calls == 9

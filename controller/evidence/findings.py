@@ -20,6 +20,7 @@ from controller.api.records import (
     SearchRecord,
     Statement,
 )
+from controller.evidence.report_format import SourceSetAside
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Findings:
 
     `facts` holds the rejected ones too, in journal order. `evidence` has one entry a document,
     its recorded blocks merged by offset. `statements` is None before there is a draft.
+    `set_aside` has the task's sources that are asked no more, in the task's order.
     """
 
     questions: tuple[Question, ...] = ()
@@ -37,6 +39,7 @@ class Findings:
     facts: tuple[Fact, ...] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
     statements: tuple[Statement, ...] | None = None
+    set_aside: tuple[SourceSetAside, ...] = ()
 
     def verified(self, question_id: str | None = None) -> tuple[Fact, ...]:
         """Return the verified facts, of one question or of all, in journal order."""

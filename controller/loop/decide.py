@@ -18,7 +18,13 @@ from controller.api.records import AnswerReason, NoteKind
 from controller.api.step import ActionClass
 from controller.api.task import DesiredState, PredicateMet
 from controller.loop.assessment import assess, searched_in_vain
-from controller.loop.breakers import Breaker, ending_of, is_too_frequent, repeats_itself
+from controller.loop.breakers import (
+    Breaker,
+    ending_of,
+    is_too_frequent,
+    repeats_itself,
+    run_ending,
+)
 from controller.loop.closing import close, note, same_ending, wake_up, with_attempt
 from controller.loop.hand_off import approval, clarification
 from controller.loop.intents import Intent, parse_arguments
@@ -282,7 +288,7 @@ def nothing_left(situation: Situation) -> Decision:
     return close(
         situation,
         TerminalReason.SOURCES_EXHAUSTED,
-        f"nothing unread and no new query is left; not met: {unmet}",
+        f"nothing unread and no new query is left; not met: {unmet}{_set_aside(situation)}",
     )
 
 
@@ -325,12 +331,18 @@ def _asked_too_late(situation: Situation, retry: Retry, deadline: datetime) -> D
 
 
 def _tripped(situation: Situation, trips: Breaker) -> Decision | None:
-    policy = situation.task.spec.progress_policy
-    for error in situation.state.errors.values():
-        if (reason := trips(policy, error)) is not None:
+    spec = situation.task.spec
+    for error in run_ending(spec, situation.state):
+        if (reason := trips(spec.progress_policy, error)) is not None:
             message = f"{error.error_class} from {error.subject}, {error.count} in a row"
-            return close(situation, reason, f"{message}: {error.message}")
+            return close(situation, reason, f"{message}: {error.message}{_set_aside(situation)}")
     return None
+
+
+def _set_aside(situation: Situation) -> str:
+    """Return the end of a message that names the sources that are set aside, if there are any."""
+    aside = situation.assessment.findings.set_aside
+    return f"; set aside for the round: {', '.join(map(str, aside))}" if aside else ""
 
 
 def _attempts(situation: Situation) -> int:

@@ -150,6 +150,9 @@ def _conditions(situation: Situation, decision: Decision) -> Iterator[_Observed]
         "SuspendedByUser" if is_suspended else "Active",
         "suspended by spec.desiredState" if is_suspended else "the run is not suspended",
     )
+    if aside := situation.assessment.findings.set_aside:
+        message = f"set aside for the round: {', '.join(map(str, aside))}"
+        yield _Observed(ConditionType.DEGRADED, ConditionStatus.TRUE, aside[0].error_class, message)
 
 
 def _accepted(situation: Situation) -> _Observed:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from controller.api.base import canonical_json, digest_of
-from controller.api.errors import RetryableError
+from controller.api.errors import PermanentError, RetryableError
 from controller.api.step import ActionName
 from controller.cli.jsonl import line_of
 from controller.loop.migration import Record
@@ -137,6 +137,15 @@ async def _run_and_back_off(run: Recording) -> None:
     for _ in range(3):
         await run.run(operator)
         run.world.clock.advance(5)
+
+
+async def set_aside(run: Recording) -> None:
+    """One of two sources fails for ever: it is set aside, and the run goes on with the other."""
+    wiki = run.world.references.sources["wiki"] = MemorySource("wiki", LAMP_MANUAL)
+    wiki.failures = [PermanentError("Gone", "no such page") for _ in range(3)]
+    both = [{"name": "lamp"}, {"name": "wiki"}]
+    await run.apply(questions=[GLOW, ABSENT], sourceRefs=both)
+    await run.run()
 
 
 async def waiting(run: Recording) -> None:
@@ -279,6 +288,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "taken-over": Scenario(taken_over),
     "fails-then-passes": Scenario(fails_then_passes),
     "unavailable": Scenario(unavailable),
+    "set-aside": Scenario(set_aside),
     "waiting": Scenario(waiting),
     "unfinished": Scenario(unfinished),
     "question-limit": Scenario(question_limit),

@@ -38,6 +38,7 @@ QUESTIONS = (
 
 specs = st.fixed_dictionaries(
     {
+        "sourceRefs": st.sampled_from([[{"name": "lamp"}], [{"name": "lamp"}, {"name": "wiki"}]]),
         "questions": st.lists(st.sampled_from(QUESTIONS), unique_by=lambda q: q["id"], max_size=3),
         "budgets": st.fixed_dictionaries(
             {
@@ -189,6 +190,7 @@ async def live(spec: dict[str, Any], events: Iterable[tuple[str, Any]], *, remot
         world.lamp = MemorySource("lamp", LAMP_MANUAL)
         world.lamp.is_remote = remote
         world.references.sources["lamp"] = world.lamp
+        world.references.sources["wiki"] = MemorySource("wiki", LAMP_MANUAL)
         history = History(world, world.apply(**spec))
         for kind, detail in events:
             await history.happen(kind, detail)

@@ -15,7 +15,8 @@ from controller.api.task import ResearchTask
 from controller.cli.checking import check_report
 from controller.loop.replay import decided_again, reduced
 from controller.ports import TaskKey
-from tests.world import LAMP_MANUAL, MemorySource, World
+from controller.sources.scripted import ScriptedSource
+from tests.world import LAMP_MANUAL, World
 
 GLOW = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
 ABSENT = {"id": "absent", "text": "What is the default of FROST_LEVEL?"}
@@ -26,14 +27,14 @@ UNREACHABLE = RetryableError("Unreachable", "no route")
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
-    made.references.sources["wiki"] = MemorySource("wiki", LAMP_MANUAL)
+    made.references.sources["wiki"] = ScriptedSource("wiki", LAMP_MANUAL)
     yield made
     made.close()
 
 
-def wiki(world: World) -> MemorySource:
+def wiki(world: World) -> ScriptedSource:
     source = world.references.sources["wiki"]
-    assert isinstance(source, MemorySource)
+    assert isinstance(source, ScriptedSource)
     return source
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from controller.api.errors import AlreadyExistsError, ConflictError
+from controller.api.errors import AlreadyExistsError, ConflictError, RefusedError
 from controller.api.step import ResearchStepSpec
 from controller.api.task import ResearchTask
 from controller.events import events_of, transition
@@ -69,6 +69,23 @@ class Announcer:
     def report_restored(self, key: TaskKey) -> None:
         """Tell of a report that was deleted and is written again."""
         _LOGGER.info("%s: the report was gone; it is written again", key, extra=_fields(key))
+
+    def status_restored(self, key: TaskKey) -> None:
+        """Tell of an ended task's status that somebody had changed, and that is right again."""
+        _LOGGER.warning(
+            "%s: somebody had changed the status; it is made from the journal again",
+            key,
+            extra=_fields(key),
+        )
+
+    def status_kept(self, key: TaskKey, error: RefusedError) -> None:
+        """Tell of a changed status that the rules of its schema do not let anybody mend."""
+        _LOGGER.error(
+            "%s: somebody has changed the status, and it cannot be made again: %s",
+            key,
+            error,
+            extra=_fields(key),
+        )
 
     def task_removed(self, key: TaskKey) -> None:
         """Tell of a task that was kept for its time after its end, and is deleted."""

@@ -1,8 +1,8 @@
-"""The wall clock, in the unit that is stored."""
+"""Clocks: the machine's, in the unit that is stored, and one that tests move."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 class SystemClock:
@@ -16,3 +16,24 @@ class SystemClock:
         """Return the time now, in UTC."""
         now = datetime.now(UTC)
         return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+class SteppedClock:
+    """A clock for tests: it moves by a fixed step each time it is read, and by hand.
+
+    Nothing waits for it, so that a test of a day of back-offs takes no time.
+    """
+
+    def __init__(self, start: datetime, step: timedelta = timedelta(milliseconds=10)) -> None:
+        """Begin at a time, which must carry a time zone; `step` is added before each reading."""
+        self.time = start
+        self._step = step
+
+    def now(self) -> datetime:
+        """Return the time, after it has moved on."""
+        self.time += self._step
+        return self.time
+
+    def advance(self, seconds: float) -> None:
+        """Move on by hand."""
+        self.time += timedelta(seconds=seconds)

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from controller.api.task import DesiredState, request_of
+from controller.loop.seal import is_sealed
 from controller.ports import TaskKey
 from controller.readiness import ReferenceKey, ReferenceKind
 
@@ -153,10 +154,11 @@ def _time(text: str | None) -> datetime | None:
 
 
 def _is_settled(metadata: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
-    """Say of JSON what `reconcile.is_settled` says of a task."""
+    """Say of JSON whether a task has ended and its status is the operator's own."""
     requested_at = request_of(metadata.get("annotations") or {})
     return (
         status.get("terminalReason") is not None
         and status.get("observedGeneration") == metadata["generation"]
         and status.get("lastHandledRequestedAt") == requested_at
+        and is_sealed(status)
     )

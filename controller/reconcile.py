@@ -16,14 +16,21 @@ from controller.actions.context import Context
 from controller.actions.publish import rebuilt_report
 from controller.announcer import Announcer
 from controller.api.base import API_VERSION
-from controller.api.errors import AlreadyExistsError, ConflictError, JournalError, NotFoundError
+from controller.api.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    JournalError,
+    NotFoundError,
+    RefusedError,
+)
 from controller.api.meta import ObjectMeta, OwnerReference
 from controller.api.step import ActionClass, ActionName, ResearchStep, ResearchStepSpec, step_name
-from controller.api.task import Pending, ResearchTask, ResearchTaskSpec
+from controller.api.task import Pending, ResearchTask, ResearchTaskSpec, ResearchTaskStatus
 from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.decide import decide
 from controller.loop.recording import Attempt, intent_of, is_same_intent, pending_of, record
+from controller.loop.seal import is_sealed
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
 from controller.loop.state import RunState, fold, initial
 from controller.loop.status import build_status
@@ -313,7 +320,10 @@ class Reconciler:
         if isinstance(decision, Remove):
             return await self._remove(run, situation)
         status = build_status(situation, decision, None)
-        if status != run.task.status:
+        if status != run.task.status and is_settled(run.task):
+            if not await self._restore_status(run, status):
+                return ON_CHANGE
+        elif status != run.task.status:
             await self._write_status(run, situation, decision, None)
         if is_settled(run.task):
             self.forget(_key_of(run.task))
@@ -324,6 +334,21 @@ class Reconciler:
         if decision.until is not None:
             waits.append(max(0.0, (decision.until - situation.now) / timedelta(seconds=1)))
         return Requeue(min(waits, default=None))
+
+    async def _restore_status(self, run: _Run, status: ResearchTaskStatus) -> bool:
+        """Write the status of an ended task again, as the journal says it; say whether it is.
+
+        A rule of the schema may keep what somebody else has written: it is told, and left.
+        """
+        key = _key_of(run.task)
+        try:
+            run.task = await self._store.write_status(run.task, status)
+        except RefusedError as error:
+            self.forget(key)
+            self._announcer.status_kept(key, error)
+            return False
+        self._announcer.status_restored(key)
+        return True
 
     async def _remove(self, run: _Run, situation: Situation) -> Requeue:
         """Delete a task that was kept for its time, if it still stands as it was decided on."""
@@ -394,7 +419,7 @@ def _rest_of(task: ResearchTask, now: datetime) -> Requeue | None:
     """Return when a task that needs nothing now is to be looked at again; None: now."""
     if task.metadata.deletion_timestamp is not None:
         return ON_CHANGE
-    if not is_settled(task):
+    if not is_settled(task) or not is_sealed(task.status.to_json()):
         return None
     wake_up = task.status.next_wake_up_time
     if wake_up is None:

@@ -12,7 +12,8 @@ from controller.api.task import ResearchTask, Usage
 from controller.loop.exchange import ModelReply
 from controller.loop.replay import decided_again, reduced
 from controller.models.scripted import LOCAL_TERMS, ScriptedModel, Turn, answer
-from tests.world import MemorySource, World
+from controller.sources.scripted import ScriptedSource
+from tests.world import World
 
 PRICED = LOCAL_TERMS.model_copy(update={"input_price": 1_000_000, "output_price": 2_000_000})
 
@@ -116,7 +117,7 @@ def check_run(task: ResearchTask, steps: tuple[ResearchStep, ...]) -> None:
     assert difference is None, str(difference)
 
 
-def parts(names: Iterable[str], each: int) -> MemorySource:
+def parts(names: Iterable[str], each: int) -> ScriptedSource:
     """Return a source with so many long passages for each name that none shares a prompt."""
     filler = "It is made of brass and steel and was made in the works of the company. " * 60
     sections = {
@@ -124,4 +125,4 @@ def parts(names: Iterable[str], each: int) -> MemorySource:
         for name in names
         for at in range(1, each + 1)
     }
-    return MemorySource("lamp", {"file:parts.txt": sections})
+    return ScriptedSource("lamp", {"file:parts.txt": sections})

@@ -6,39 +6,18 @@ Nothing here patches the code under test: each double is an implementation of a 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from controller.api.base import API_VERSION, digest_of, digest_of_text
-from controller.api.errors import ActionError
-from controller.api.reasons import AcceptedReason
-from controller.api.records import (
-    Block,
-    BlockKind,
-    Document,
-    Extractor,
-    Lines,
-    SearchStatus,
-    TermWeight,
-)
+from controller.api.base import API_VERSION
 from controller.api.step import ResearchStep
 from controller.api.task import ResearchTask
-from controller.evidence.terms import content_terms, term_weight
-from controller.loop.situation import MissingReference
-from controller.ports import (
-    Model,
-    Passage,
-    References,
-    SearchOutcome,
-    Source,
-    SourceObservation,
-    TaskKey,
-)
+from controller.clock import SteppedClock
+from controller.ports import TaskKey
 from controller.reconcile import Reconciler
+from controller.sources.scripted import ScriptedReferences, ScriptedSource
 from controller.store.local import LocalStore
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -52,136 +31,18 @@ LAMP_MANUAL = {
 }
 
 
-class StepClock:
-    """A clock that moves by a fixed step each time it is read, and by hand."""
-
-    def __init__(self, step: timedelta = timedelta(milliseconds=10)) -> None:
-        self.time = START
-        self._step = step
-
-    def now(self) -> datetime:
-        """Return the time, and move on."""
-        self.time += self._step
-        return self.time
-
-    def advance(self, seconds: float) -> None:
-        """Move on by hand."""
-        self.time += timedelta(seconds=seconds)
-
-
-class MemorySource:
-    """A corpus in memory: documents of headed paragraphs, found by the words they share."""
-
-    is_remote = False
-    max_results = 10
-
-    def __init__(self, name: str, documents: Mapping[str, Mapping[str, str]]) -> None:
-        self.name = name
-        self.searches: list[str] = []
-        self.failures: list[ActionError] = []
-        self._digest = digest_of({k: dict(v) for k, v in documents.items()})
-        self._passages = [p for at, text in documents.items() for p in self._of(at, text)]
-        self._documents = len(documents)
-
-    async def observe(self) -> SourceObservation:
-        """Return the digest of what the documents say."""
-        return SourceObservation(self._digest, self._documents)
-
-    async def search(self, query: str, *, limit: int, terms: Sequence[str]) -> SearchOutcome:
-        """Return the passages that share most words with the query, or the next failure."""
-        self.searches.append(query)
-        if self.failures:
-            raise self.failures.pop(0)
-        wanted = set(content_terms(query.casefold()))
-        scored = [(len(wanted & self._words(p)), p) for p in self._passages]
-        found = sorted((s for s in scored if s[0]), key=lambda s: -s[0])
-        best = found[0][0] if found else 1
-        return SearchOutcome(
-            status=SearchStatus.COMPLETE,
-            passages=tuple(
-                Passage(p.document, p.blocks, 1000 * score // best) for score, p in found[:limit]
-            ),
-            total=len(found),
-            documents=self._documents,
-            term_weights=tuple(self._weight(term) for term in terms),
-            corpus_digest=self._digest,
-        )
-
-    def _weight(self, term: str) -> TermWeight:
-        frequency = sum(term.casefold() in self._words(p) for p in self._passages)
-        return TermWeight(
-            term=term,
-            document_frequency=frequency,
-            weight=term_weight(frequency, len(self._passages)),
-        )
-
-    def _words(self, passage: Passage) -> set[str]:
-        text = " ".join((*passage.blocks[0].heading_path, passage.blocks[0].text))
-        return set(content_terms(text.casefold()))
-
-    def _of(self, locator: str, sections: Mapping[str, str]) -> list[Passage]:
-        text = "\n".join(sections.values())
-        document = Document(
-            id="d-" + digest_of_text(locator + text)[7:19],
-            source_name=self.name,
-            locator=locator,
-            title=locator,
-            content_type="text/plain",
-            charset="utf-8",
-            bytes_digest=digest_of_text(text),
-            text_digest=digest_of_text(text),
-            bytes=len(text.encode()),
-            characters=len(text),
-            extractor=Extractor(name="memory", version="1"),
-            origin_key=self.name,
-            priority=50,
-            corpus_digest=self._digest,
-        )
-        passages, at = [], 0
-        for line, (heading, body) in enumerate(sections.items(), start=1):
-            block = Block(
-                start=at,
-                end=at + len(body),
-                kind=BlockKind.PARAGRAPH,
-                heading_path=(heading,),
-                lines=Lines(first=line, last=line),
-                text=body,
-            )
-            passages.append(Passage(document, (block,), 1000))
-            at += len(body) + 1
-        return passages
-
-
-@dataclass
-class StaticReferences:
-    """References as a test sets them."""
-
-    sources: dict[str, Source] = field(default_factory=dict)
-    models: dict[str, Model] = field(default_factory=dict)
-
-    async def resolve(self, task: ResearchTask) -> References:
-        """Return the sources, or the first that is not there."""
-        for reference in task.spec.source_refs:
-            if reference.name not in self.sources:
-                message = f"ResearchSource {reference.name} is not there"
-                return References({}, MissingReference(AcceptedReason.SOURCE_NOT_FOUND, message))
-        named = (task.spec.model_ref, task.spec.fallback_model_ref)
-        models = (self.models.get(r.name) for r in named if r is not None)
-        return References(self.sources, models=tuple(m for m in models if m is not None))
-
-
 class World:
     """One store, one clock, some sources; and as many operators as a test starts."""
 
     def __init__(self, folder: Path) -> None:
-        self.clock = StepClock()
+        self.clock = SteppedClock(START)
         uids = count(1)
         self.path = folder / "store.db"
         self.store = LocalStore.open(
             self.path, self.clock, new_uid=lambda: f"{next(uids):08}-0000-0000"
         )
-        self.lamp = MemorySource("lamp", LAMP_MANUAL)
-        self.references = StaticReferences({"lamp": self.lamp})
+        self.lamp = ScriptedSource("lamp", LAMP_MANUAL)
+        self.references = ScriptedReferences({"lamp": self.lamp})
         self._holders = count(1)
 
     def operator(self) -> Reconciler:

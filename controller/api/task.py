@@ -408,6 +408,7 @@ class ResearchTaskStatus(ApiModel):
     last_step: LastStep | None = None
     journal: JournalStatus | None = None
     report: ReportStatus | None = None
+    digest: Digest | None = None
 
     def condition(self, kind: ConditionType) -> Condition | None:
         """Return the condition of a type, if it is there."""

@@ -255,7 +255,10 @@ class _Auditor:
 
     def contents(self) -> Iterator[Discrepancy]:
         """Yield the parts of the report that the journal gives otherwise."""
-        for name in ("summary", "missing", "method", "rejected", "omitted", "digest"):
+        for name in (
+            "summary", "missing", "method", "rejected", "omitted", "set_aside",
+            "model_set_aside", "digest",
+        ):  # fmt: skip
             if getattr(self._report, name) != getattr(self._again, name):
                 yield _Place().breaks(
                     AuditRule.CONTENT_AGREES, f"the journal gives another {name!r}"

@@ -60,6 +60,9 @@ def conclude(
     with the first reason that applies: `TooFewOrigins`, `SearchFailed`, `SourcePartial`,
     `TooFewQueries`, `HitsUnread`, `LowConfidence`.
 
+    A source that is set aside can be asked nothing more: where it has answered too few queries of
+    the question, the reason is `SearchFailed`.
+
     Two queries are different if their content terms are: the order of words changes no search.
     Searches over an older state of a corpus do not count.
 
@@ -83,7 +86,12 @@ def conclude(
     searches = [_searches(findings, question.id, name) for name in source_names]
     names = key_terms(question.text, language)
     missing = _missing_terms(searches, question, names, language)
-    reason = _why_unproven(searches, names, findings, language)
+    aside = {source.source_name for source in findings.set_aside}
+    cut_off = (s for s, name in zip(searches, source_names, strict=True) if name in aside)
+    if any(len(_different(of_source, language)) < MIN_QUERIES for of_source in cut_off):
+        reason: AnswerReason | None = AnswerReason.SEARCH_FAILED
+    else:
+        reason = _why_unproven(searches, names, findings, language)
     if reason is None and not missing:
         reason = AnswerReason.LOW_CONFIDENCE
     if reason:

@@ -20,6 +20,7 @@ from controller.api.records import (
     SearchRecord,
     Statement,
 )
+from controller.evidence.report_format import ModelSetAside, SourceSetAside
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Findings:
 
     `facts` holds the rejected ones too, in journal order. `evidence` has one entry a document,
     its recorded blocks merged by offset. `statements` is None before there is a draft,
-    `closing_summary` where no model has summed up an exhausted run.
+    `closing_summary` where no model has summed up an exhausted run. `set_aside` has the task's
+    sources that are asked no more, in the task's order, `model_set_aside` its model if that is.
     """
 
     questions: tuple[Question, ...] = ()
@@ -39,6 +41,8 @@ class Findings:
     answers: Mapping[str, Answer] = field(default_factory=dict)
     statements: tuple[Statement, ...] | None = None
     closing_summary: tuple[Statement, ...] | None = None
+    set_aside: tuple[SourceSetAside, ...] = ()
+    model_set_aside: ModelSetAside | None = None
 
     def verified(self, question_id: str | None = None) -> tuple[Fact, ...]:
         """Return the verified facts, of one question or of all, in journal order."""

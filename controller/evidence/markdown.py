@@ -79,6 +79,7 @@ def render(report: Report) -> str:
         _summary(report),
         _findings(report, references),
         _missing(report),
+        _set_aside(report),
         _references(report),
         _method(report),
         _budgets(report),
@@ -255,6 +256,31 @@ def _missing(report: Report) -> Iterator[str]:
     for missing in report.missing:
         yield f"- **{escape(texts.get(missing.question_id, missing.question_id))}** {missing.why}"
         yield f"  What to do: {missing.what_to_do}"
+
+
+def _set_aside(report: Report) -> Iterator[str]:
+    if (model := report.model_set_aside) is not None:
+        yield "## Model set aside"
+        yield ""
+        yield (
+            f"{model.model_name} failed too often in a row: {model.error_class}, "
+            f"{escape(model.message)}. The extractive policy did its part from then on."
+        )
+        if report.set_aside:
+            yield ""
+    if not report.set_aside:
+        return
+    yield "## Sources set aside"
+    yield ""
+    yield "These failed too often in a row. After that they were not asked again:"
+    yield ""
+    yield from _table(
+        ("Source", "Failure", "In a row", "The last one"),
+        (
+            (s.source_name, s.error_class, str(s.failures), escape(s.message))
+            for s in report.set_aside
+        ),
+    )
 
 
 def _references(report: Report) -> Iterator[str]:

@@ -291,6 +291,8 @@ def _report(
         journal=ReportJournal(steps=run.journal_steps, digest=run.journal_digest),
         digest=digest,
         withheld=Withheld(draft_digest=run.draft_digest) if run.draft_digest else None,
+        set_aside=findings.set_aside or None,
+        model_set_aside=findings.model_set_aside,
     )
 
 

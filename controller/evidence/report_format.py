@@ -25,6 +25,7 @@ from controller.api.base import (
     Time,
     Title,
     Uid,
+    Word,
 )
 from controller.api.reasons import TerminalReason
 from controller.api.records import (
@@ -210,6 +211,20 @@ class Omitted(ApiModel):
     certificates: Annotated[Count, _described("Certificates left out.", CHECKED_COMPUTED)] = 0
 
 
+class SourceSetAside(ApiModel):
+    """A source that failed too often in a row, so that it was not asked again in the round."""
+
+    source_name: Annotated[Name, _described("The source.", CHECKED_COMPUTED)]
+    error_class: Annotated[
+        Word, Field(alias="class"), _described("How it failed.", CHECKED_COMPUTED)
+    ]
+    failures: Annotated[Count, _described("How often in a row.", CHECKED_COMPUTED)]
+    message: Annotated[Message, _described("The last failure's message.", CHECKED_COMPUTED)] = ""
+
+    def __str__(self) -> str:
+        return f"{self.source_name} ({self.error_class}, {self.failures} in a row: {self.message})"
+
+
 class Withheld(ApiModel):
     """The statements are not published, since nobody has approved the draft that holds them."""
 
@@ -223,6 +238,19 @@ class ReportJournal(ApiModel):
 
     steps: Annotated[Count, _described("Its number of steps.", CHECKED_LEGAL)]
     digest: Annotated[Digest, _described("The digest of its last step.", CHECKED_LEGAL)]
+
+
+class ModelSetAside(ApiModel):
+    """The model that failed too often: the extractive policy did its part from then on."""
+
+    model_name: Annotated[Name, _described("The ResearchModel.", CHECKED_COMPUTED)]
+    error_class: Annotated[
+        Word, Field(alias="class"), _described("How it failed.", CHECKED_COMPUTED)
+    ]
+    message: Annotated[Message, _described("What it said last.", CHECKED_COMPUTED)]
+
+    def __str__(self) -> str:
+        return f"{self.model_name} ({self.error_class}: {self.message})"
 
 
 class Report(ApiModel):
@@ -285,6 +313,15 @@ class Report(ApiModel):
         Withheld | None,
         _described("Present where no approval was given.", CHECKED_COMPUTED),
     ] = None
+    set_aside: Annotated[
+        tuple[SourceSetAside, ...] | None,
+        Field(max_length=8),
+        _described("Present where sources were set aside.", CHECKED_COMPUTED),
+    ] = None
+    model_set_aside: Annotated[
+        ModelSetAside | None,
+        _described("Present where the model was set aside.", CHECKED_COMPUTED),
+    ] = None
     journal: Annotated[ReportJournal, _described("What it was made from.", CHECKED_LEGAL)]
     digest: Annotated[
         Digest,
@@ -313,5 +350,6 @@ __all__ = [
     "ReportReference",
     "ReportStatement",
     "ReportTask",
+    "SourceSetAside",
     "Withheld",
 ]

@@ -32,7 +32,9 @@ from controller.api.task import (
 from controller.evidence.certificates import conclude
 from controller.evidence.findings import Findings
 from controller.evidence.report import report_digest
+from controller.evidence.report_format import ModelSetAside
 from controller.evidence.score import Score, distinct_origins, score
+from controller.loop.breakers import model_set_aside, set_aside
 from controller.loop.clarification import asked_questions
 from controller.loop.progress import fingerprint
 from controller.loop.state import RunState
@@ -140,6 +142,8 @@ def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
         answers={v.question.id: a for v in views if (a := _shown_answer(v, records))},
         statements=state.statements,
         closing_summary=state.model.closing_summary,
+        set_aside=records.set_aside,
+        model_set_aside=_model_set_aside(spec, state),
     )
     quality = score(findings, spec.goal.target_origins, spec.language)
     return Assessment(
@@ -150,6 +154,15 @@ def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
         basis=_basis(findings, views),
         language=spec.language,
         needs_approval=spec.approval.mode is ApprovalMode.REQUIRED,
+    )
+
+
+def _model_set_aside(spec: ResearchTaskSpec, state: RunState) -> ModelSetAside | None:
+    error = model_set_aside(spec, state)
+    if error is None or spec.model_ref is None:
+        return None
+    return ModelSetAside(
+        model_name=spec.model_ref.name, error_class=error.error_class, message=error.message
     )
 
 
@@ -171,6 +184,7 @@ def _records(spec: ResearchTaskSpec, state: RunState, questions: tuple[Question,
             for f in state.facts
             if f.question_id in ids and all(c.document_id in documents for c in f.citations)
         ),
+        set_aside=set_aside(spec, state),
     )
 
 
@@ -180,11 +194,12 @@ def _view(
     known = state.questions.get(question.id) == question.text
     queries = tuple(q for q in records.queries if q.question_id == question.id)
     searched = {(s.query, s.source_name) for s in records.searches if s.question_id == question.id}
+    aside = {source.source_name for source in records.set_aside}
     unsearched = tuple(
         (query, source.name)
         for query in queries
         for source in spec.source_refs
-        if (query.text, source.name) not in searched
+        if source.name not in aside and (query.text, source.name) not in searched
     )
     answer = _standing_answer(spec, state, records, question) if known else None
     if answer and unsearched and answer.state is not QuestionState.ANSWERED:

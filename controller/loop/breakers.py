@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from controller.api.reasons import TerminalReason
-from controller.api.task import ProgressPolicy, ResearchTaskSpec
-from controller.loop.intents import MODEL
+from controller.api.task import OnModelFailure, ProgressPolicy, ResearchTaskSpec
+from controller.evidence.report_format import SourceSetAside
+from controller.loop.intents import MODEL, SOURCE
 from controller.loop.state import ErrorCount, RunState
 
 ENDS_AT_ONCE: Final = frozenset(
@@ -102,3 +103,44 @@ def open_breakers(spec: ResearchTaskSpec, state: RunState) -> Mapping[str, Error
     """Return the subjects whose failures are too many, each with its failures."""
     policy = spec.progress_policy
     return {s: e for s, e in state.errors.items() if is_open(policy, e)}
+
+
+def set_aside(spec: ResearchTaskSpec, state: RunState) -> tuple[SourceSetAside, ...]:
+    """Return the task's sources that are not asked again in this round, in the task's order."""
+    too_many = open_breakers(spec, state)
+    return tuple(
+        SourceSetAside(
+            source_name=reference.name,
+            error_class=error.error_class,
+            failures=error.count,
+            message=error.message,
+        )
+        for reference in spec.source_refs
+        if (error := too_many.get(SOURCE + reference.name)) is not None
+    )
+
+
+def model_set_aside(spec: ResearchTaskSpec, state: RunState) -> ErrorCount | None:
+    """Return the failures for which the extractive policy has taken over for the round."""
+    if spec.on_model_failure is not OnModelFailure.EXTRACTIVE:
+        return None
+    return open_breakers(spec, state).get(MODEL)
+
+
+def run_ending(spec: ResearchTaskSpec, state: RunState) -> tuple[ErrorCount, ...]:
+    """Return the failures that may end the run: not the model's where it is done without.
+
+    A source's do so only where every source of the task is set aside; then one speaks for all:
+    the first whose class has a name of its own, else the first.
+    """
+    without = model_set_aside(spec, state)
+    others = tuple(
+        e for s, e in state.errors.items() if not s.startswith(SOURCE) and e is not without
+    )
+    aside = set_aside(spec, state)
+    if len(aside) < len(spec.source_refs):
+        return others
+    of_sources = [state.errors[SOURCE + source.source_name] for source in aside]
+    generic = TerminalReason.ERROR_THRESHOLD_REACHED
+    of_sources.sort(key=lambda error: ending_of(error, generic) is generic)
+    return (*others, *of_sources[:1])

@@ -19,13 +19,19 @@ from controller.api.step import ActionClass
 from controller.api.task import DesiredState, PredicateMet
 from controller.loop.allowance import shortage
 from controller.loop.assessment import assess, searched_in_vain
-from controller.loop.breakers import Breaker, ending_of, is_too_frequent, repeats_itself
+from controller.loop.breakers import (
+    Breaker,
+    ending_of,
+    is_too_frequent,
+    repeats_itself,
+    run_ending,
+)
 from controller.loop.closing import close, note, same_ending, wake_up, with_attempt
 from controller.loop.degrade import FALLBACK_MODEL, switch_to_fallback
 from controller.loop.hand_off import approval, clarification
 from controller.loop.intents import SearchArguments
 from controller.loop.lifetime import kept
-from controller.loop.model_policy import chosen, planning_turn, set_aside
+from controller.loop.model_policy import chosen, planning_turn
 from controller.loop.recording import intent_of
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
 from controller.loop.state import ErrorCount, Retry, RunState, reopened
@@ -305,7 +311,7 @@ def nothing_left(situation: Situation) -> Decision:
     return close(
         situation,
         TerminalReason.SOURCES_EXHAUSTED,
-        f"nothing unread and no new query is left; not met: {unmet}",
+        f"nothing unread and no new query is left; not met: {unmet}{_set_aside(situation)}",
     )
 
 
@@ -353,13 +359,18 @@ def _asked_too_late(situation: Situation, retry: Retry, deadline: datetime) -> D
 
 
 def _tripped(situation: Situation, trips: Breaker) -> Decision | None:
-    policy = situation.task.spec.progress_policy
-    aside = set_aside(situation)
-    for error in situation.state.errors.values():
-        if error is not aside and (reason := trips(policy, error)) is not None:
+    spec = situation.task.spec
+    for error in run_ending(spec, situation.state):
+        if (reason := trips(spec.progress_policy, error)) is not None:
             message = f"{error.error_class} from {error.subject}, {error.count} in a row"
-            return close(situation, reason, f"{message}: {error.message}")
+            return close(situation, reason, f"{message}: {error.message}{_set_aside(situation)}")
     return None
+
+
+def _set_aside(situation: Situation) -> str:
+    """Return the end of a message that names the sources that are set aside, if there are any."""
+    aside = situation.assessment.findings.set_aside
+    return f"; set aside for the round: {', '.join(map(str, aside))}" if aside else ""
 
 
 def _attempts(situation: Situation) -> int:

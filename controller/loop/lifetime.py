@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from controller.api.reasons import ConditionType
+from controller.loop.seal import is_sealed
 from controller.loop.situation import Decision, End, Remove, Situation
 
 
@@ -25,6 +26,8 @@ def kept(situation: Situation, end: End) -> Decision:
 
 def _finished_at(situation: Situation, end: End) -> datetime | None:
     status = situation.task.status
+    if situation.state.closed and status.terminal_reason and not is_sealed(status.to_json()):
+        return (situation.state.last_time or situation.now).replace(microsecond=0)
     finished = status.condition(ConditionType.FINISHED)
     if status.terminal_reason is not end.reason or finished is None:
         # Not shown yet: the status that is about to be written starts the time.

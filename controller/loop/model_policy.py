@@ -14,10 +14,9 @@ from controller.api.model_call import ModelTerms
 from controller.api.step import ActionName, StepDecision, Verdict
 from controller.api.task import DecisionPolicy, OnModelFailure
 from controller.loop.accounting import reservation
-from controller.loop.breakers import open_breakers
+from controller.loop.breakers import model_set_aside
 from controller.loop.exchange import ModelRequest
 from controller.loop.intents import (
-    MODEL,
     Intent,
     PlanArguments,
     ProposeArguments,
@@ -27,7 +26,6 @@ from controller.loop.policy import next_intent
 from controller.loop.prompts import request_of
 from controller.loop.proposals import intent_of_proposal, legal_actions, propose_request
 from controller.loop.situation import Situation
-from controller.loop.state import ErrorCount
 
 MODEL_ACTIONS: Final = frozenset(
     {
@@ -46,16 +44,10 @@ MODEL_ONLY: Final = frozenset({ActionName.PROPOSE, ActionName.SUMMARIZE})
 
 def active_terms(situation: Situation) -> ModelTerms | None:
     """Return the model in use: the first one, the fallback after the switch, or none."""
-    if not situation.models or set_aside(situation) is not None:
+    is_set_aside = model_set_aside(situation.task.spec, situation.state) is not None
+    if not situation.models or is_set_aside:
         return None
     return situation.models[-1 if situation.state.model.is_degraded else 0]
-
-
-def set_aside(situation: Situation) -> ErrorCount | None:
-    """Return the failures for which the extractive policy has taken over for the round."""
-    if situation.task.spec.on_model_failure is not OnModelFailure.EXTRACTIVE:
-        return None
-    return open_breakers(situation.task.spec, situation.state).get(MODEL)
 
 
 def chosen(situation: Situation) -> Intent | None:

@@ -37,7 +37,7 @@ from controller.api.task import (
 )
 from controller.loop.closing import MAX_MESSAGE
 from controller.loop.degrade import FALLBACK_MODEL
-from controller.loop.model_policy import set_aside
+from controller.loop.seal import is_sealed, sealed, unsealed
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
 from controller.loop.validity import fault_of
 
@@ -62,7 +62,7 @@ def build_status(
     task, state = situation.task, situation.state
     ending = decision.reason if isinstance(decision, End) else None
     if ending is TerminalReason.JOURNAL_CORRUPT:
-        return _corrupt(situation, decision)
+        return sealed(_corrupt(situation, decision))
     wait = decision if isinstance(decision, Wait) else None
     until = decision.until if isinstance(decision, Wait | End) else None
     status = ResearchTaskStatus(
@@ -89,7 +89,7 @@ def build_status(
         journal=JournalStatus(steps=state.next_index, digest=state.digest),
         report=_report(situation),
     )
-    return fitted(status)
+    return sealed(fitted(unsealed(status)))
 
 
 def _wake_up_reason(decision: Decision) -> str:
@@ -168,13 +168,19 @@ def _accepted(situation: Situation) -> _Observed:
 
 
 def _degraded(situation: Situation) -> Iterator[_Observed]:
-    """Say that the run goes on with less than it was given: the fallback, or without a model."""
-    if (aside := set_aside(situation)) is not None:
-        message = f"the extractive policy has taken over from the model: {aside.message}"
-        yield _Observed(ConditionType.DEGRADED, ConditionStatus.TRUE, aside.error_class, message)
+    """Say that the run goes on with less than it was given: a model, or a source, fewer."""
+    findings, said = situation.assessment.findings, dict[str, str]()
+    if (model := findings.model_set_aside) is not None:
+        said[f"the extractive policy has taken over from the model {model}"] = model.error_class
     elif situation.state.model.is_degraded:
-        message = "the fallback model has taken over: spec.progressPolicy.degradeAtPercent"
-        yield _Observed(ConditionType.DEGRADED, ConditionStatus.TRUE, FALLBACK_MODEL, message)
+        said["the fallback model has taken over"] = FALLBACK_MODEL
+    if aside := findings.set_aside:
+        message = f"set aside for the round: {', '.join(map(str, aside))}"
+        said[message] = aside[0].error_class
+    if said:
+        reason = next(iter(said.values()))
+        message = "; ".join(said)
+        yield _Observed(ConditionType.DEGRADED, ConditionStatus.TRUE, reason, message)
 
 
 def _ending(decision: End) -> Iterator[_Observed]:
@@ -219,8 +225,11 @@ def _running(situation: Situation, decision: Decision) -> Iterator[_Observed]:
 
 def _dated(situation: Situation, observed: Iterator[_Observed]) -> Iterator[Condition]:
     """Give each condition its time: it moves only when the condition's status changes."""
+    shown, now = _trusted(situation), situation.now
+    if shown is not situation.task.status:
+        now = situation.state.last_time or now
     for item in observed:
-        before = situation.task.status.condition(item.type)
+        before = shown.condition(item.type)
         same = before is not None and before.status is item.status
         yield Condition(
             type=item.type,
@@ -228,16 +237,23 @@ def _dated(situation: Situation, observed: Iterator[_Observed]) -> Iterator[Cond
             observed_generation=situation.task.metadata.generation,
             last_transition_time=before.last_transition_time
             if before and same
-            else situation.now.replace(microsecond=0),
+            else now.replace(microsecond=0),
             reason=item.reason,
             message=shortened(item.message, MAX_MESSAGE),
         )
 
 
+def _trusted(situation: Situation) -> ResearchTaskStatus:
+    """Return the status that times are kept from: a blank one if an ended run's was changed."""
+    status = situation.task.status
+    is_foreign = situation.state.closed and not is_sealed(status.to_json())
+    return ResearchTaskStatus() if is_foreign else status
+
+
 def _completion_time(situation: Situation, ending: TerminalReason | None) -> datetime | None:
     if ending is None:
         return None
-    before = situation.task.status
+    before = _trusted(situation)
     if before.terminal_reason is ending and before.completion_time is not None:
         return before.completion_time
     return situation.state.last_time or situation.now

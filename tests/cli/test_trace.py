@@ -84,6 +84,7 @@ def lines_with_odd_text() -> list[bytes]:
     return [*lines, last.replace(b"every goal predicate", "jedes Prädikat \u200fشرط 😀".encode())]
 
 
+# T19
 def test_every_cut_of_the_last_line_leaves_all_whole_lines_and_is_told_of_once() -> None:
     *whole, last = lines_with_odd_text()[-3:]
     steps = parse_journal(b"".join(whole)).steps
@@ -93,6 +94,7 @@ def test_every_cut_of_the_last_line_leaves_all_whole_lines_and_is_told_of_once()
         assert read == JournalFile(steps, f"line 3 is torn after {length} bytes; it is left out")
 
 
+# T19
 def test_a_whole_last_line_without_its_newline_is_taken_and_told_of() -> None:
     data = b"".join(lines_with_odd_text())
     whole, cut = parse_journal(data), parse_journal(data[:-1])
@@ -106,6 +108,7 @@ def test_a_cut_between_two_lines_is_no_tear() -> None:
     assert parse_journal(b"") == JournalFile(())
 
 
+# T19
 @settings(deadline=None)  # judged by what holds, not by how fast a busy machine shows it
 @given(st.integers(min_value=1, max_value=10_000))
 def test_what_is_read_of_a_torn_journal_can_be_written_and_read_again(length: int) -> None:
@@ -134,6 +137,7 @@ def test_a_whole_line_that_is_no_step_makes_the_journal_corrupt(broken: bytes, t
         parse_journal(data + broken + data)
 
 
+# T19
 def test_a_new_log_replaces_a_torn_one(desk: Desk) -> None:
     log = desk.folder / "log.jsonl"
     log.write_bytes(journal_file("complete").read_bytes()[:-7])

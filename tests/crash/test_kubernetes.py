@@ -187,6 +187,7 @@ def _resumed(process: OperatorProcess) -> int:
     return process.stop()
 
 
+# T17, T18
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_fresh_process_goes_on(case: Case, ran: Ran, table: Table) -> None:
     run = ran.recorded[case.name]
@@ -198,6 +199,7 @@ def test_a_fresh_process_goes_on(case: Case, ran: Ran, table: Table) -> None:
     assert run.interrupted == case.interrupted
 
 
+# T17, T18, E20
 @pytest.mark.parametrize("name", INJECTIONS)
 def test_a_write_that_fails_once_changes_nothing(name: str, ran: Ran, table: Table) -> None:
     run = ran.recorded[name]
@@ -208,6 +210,7 @@ def test_a_write_that_fails_once_changes_nothing(name: str, ran: Ran, table: Tab
     assert run.report_writes == 1
 
 
+# T17
 def test_an_effect_that_cannot_be_known_is_not_repeated(ran: Ran, table: Table) -> None:
     run = ran.recorded[_UNREADABLE.name]
     figures = examine(run, ran.undisturbed, reason=TerminalReason.AMBIGUOUS_EFFECT)

@@ -98,6 +98,7 @@ def _run(case: Case, folder: Path, corpora: Path) -> Ran:
     return Ran(exit_codes, run.run(), run.recorded())
 
 
+# T17, T18
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_fresh_process_goes_on(case: Case, runs: Mapping[str, Future[Ran]], table: Table) -> None:
     ran = runs[case.name].result()
@@ -122,6 +123,7 @@ def test_two_processes_at_once_repeat_nothing(
     assert run.report_writes == 1
 
 
+# T17
 @pytest.mark.parametrize("case", PAUSED.values(), ids=PAUSED)
 def test_a_process_that_wakes_up_after_another_has_gone_on_is_too_late(
     case: Case,

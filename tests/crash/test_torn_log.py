@@ -35,6 +35,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.close()
 
 
+# T19
 async def test_a_log_that_is_cut_anywhere_holds_whole_steps_only(
     world: World, tmp_path: Path
 ) -> None:

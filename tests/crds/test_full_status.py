@@ -35,7 +35,7 @@ def test_the_full_status_is_what_it_says() -> None:
     assert full().to_json() == status
 
 
-# S0.18
+# S0.18, T20
 def test_a_full_status_is_fitted_into_32_kibibytes() -> None:
     assert size(full()) > 3 * MAX_STATUS_BYTES
     assert size(fitted(full())) <= MAX_STATUS_BYTES == 32 * 1024
@@ -64,6 +64,7 @@ def test_a_small_status_is_left_as_it_is() -> None:
     assert fitted(small) is small
 
 
+# T20
 @pytest.mark.controlplane
 @pytest.mark.timeout(1200)
 def test_the_server_takes_a_full_status_twice_in_a_row(

@@ -234,6 +234,7 @@ def size_of(report: Report) -> int:
     return len(report_json(report).encode()) + len(render(report).encode())
 
 
+# T20
 def test_a_report_that_does_not_fit_gives_up_its_lowest_ranked_quotes_and_says_so() -> None:
     findings = huge_findings()
     report = build_report(findings, run_summary(findings))

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from controller.api.base import canonical_json, digest_of
-from controller.api.errors import RetryableError
+from controller.api.errors import PermanentError, RetryableError
 from controller.api.step import ActionName
 from controller.cli.jsonl import line_of
 from controller.loop.migration import Record
 from controller.ports import TaskKey
 from controller.reconcile import Reconciler
-from tests.world import LAMP_MANUAL, MemorySource, World
+from controller.sources.scripted import ScriptedSource
+from tests.world import LAMP_MANUAL, World
 
 GLOW: Final = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
 COLOUR: Final = {"id": "colour", "text": "What is the default of GLOW_COLOUR?"}
@@ -28,7 +29,7 @@ ABSENT: Final = {"id": "absent", "text": "What is the default of FROST_LEVEL?"}
 Manifest = dict[str, Any]
 
 
-class RemoteSource(MemorySource):
+class RemoteSource(ScriptedSource):
     """The same corpus at somebody else's: each search is a counted call."""
 
     is_remote = True
@@ -139,12 +140,21 @@ async def _run_and_back_off(run: Recording) -> None:
         run.world.clock.advance(5)
 
 
+async def set_aside(run: Recording) -> None:
+    """One of two sources fails for ever: it is set aside, and the run goes on with the other."""
+    wiki = run.world.references.sources["wiki"] = ScriptedSource("wiki", LAMP_MANUAL)
+    wiki.failures = [PermanentError("Gone", "no such page") for _ in range(3)]
+    both = [{"name": "lamp"}, {"name": "wiki"}]
+    await run.apply(questions=[GLOW, ABSENT], sourceRefs=both)
+    await run.run()
+
+
 async def waiting(run: Recording) -> None:
     """A source is missing and comes; the run is suspended and resumed."""
     await run.apply(questions=[GLOW], sourceRefs=[{"name": "later"}])
     operator = run.world.operator()
     await run.run(operator)
-    run.world.references.sources["later"] = MemorySource("later", LAMP_MANUAL)
+    run.world.references.sources["later"] = ScriptedSource("later", LAMP_MANUAL)
     for _ in range(4):
         operator.observe(run.key, "")
         await operator.reconcile(run.key)
@@ -279,6 +289,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "taken-over": Scenario(taken_over),
     "fails-then-passes": Scenario(fails_then_passes),
     "unavailable": Scenario(unavailable),
+    "set-aside": Scenario(set_aside),
     "waiting": Scenario(waiting),
     "unfinished": Scenario(unfinished),
     "question-limit": Scenario(question_limit),

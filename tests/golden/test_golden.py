@@ -36,6 +36,7 @@ ENDINGS = {
     "taken-over": TerminalReason.GOAL_REACHED,
     "fails-then-passes": TerminalReason.GOAL_REACHED,
     "unavailable": TerminalReason.SOURCES_UNAVAILABLE,
+    "set-aside": TerminalReason.SOURCES_EXHAUSTED,
     "waiting": TerminalReason.GOAL_REACHED,
     "unfinished": None,
     "question-limit": TerminalReason.STEP_BUDGET_EXHAUSTED,

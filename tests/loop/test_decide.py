@@ -111,8 +111,8 @@ APPLIES: dict[str, Change] = {
     "model_budget": lambda s: with_spec(budgets=Budgets(max_model_calls=0))(
         with_(models=(TERMS,))(with_state(usage=Usage(steps=10))(s))
     ),
-    "repeated_failure": with_state(errors={"source/manual": error(identical=2, count=2)}),
-    "error_threshold": with_state(errors={"source/manual": error(identical=1, count=3)}),
+    "repeated_failure": with_state(errors={"operator": error(identical=2, count=2)}),
+    "error_threshold": with_state(errors={"operator": error(identical=1, count=3)}),
     "cycle_detected": with_state(progress=Fingerprints(recent=("a", "b"), cycle=True)),
     "no_progress": with_state(progress=Fingerprints(recent=("a",), stalled_steps=4)),
     "backing_off": with_state(

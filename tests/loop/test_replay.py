@@ -10,7 +10,7 @@ import pytest
 
 from controller.api.base import canonical_json
 from controller.api.errors import JournalError
-from controller.api.reasons import RunningReason
+from controller.api.reasons import RunningReason, TerminalReason
 from controller.api.records import FactStatus
 from controller.api.step import ActionName, ResearchStep, ResearchStepSpec
 from controller.api.task import ResearchTask, ResearchTaskStatus
@@ -42,6 +42,7 @@ OF_THE_MOMENT = {
     "next_wake_up_time",
     "wake_up_reason",
     "awaiting",
+    "digest",
 }
 """What a status shows of the task, the clock and the next decision: the journal has none of it."""
 
@@ -255,8 +256,8 @@ def test_a_question_that_the_status_shows_otherwise_is_found_unless_it_is_cut() 
     assert found.what == "status.questions[0].text"
 
 
-@pytest.mark.parametrize("reason", [None, "NoProgress"])
-def test_the_terminal_reason_is_that_of_the_fold(reason: str | None) -> None:
+@pytest.mark.parametrize("reason", [None, TerminalReason.NO_PROGRESS])
+def test_the_terminal_reason_is_that_of_the_fold(reason: TerminalReason | None) -> None:
     golden = read("complete")
     found = reduced(changed(golden.task, terminal_reason=reason), golden.steps, golden.specs)
     assert found is not None

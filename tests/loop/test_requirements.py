@@ -80,8 +80,9 @@ def after(
     )
 
 
-def reason_of(state: RunState) -> str:
-    decision = decide(situation(state, task(sourceRefs=[{"name": "manual"}, {"name": "wiki"}])))
+def reason_of(state: RunState, *sources: str) -> str:
+    names = sources or ("manual",)
+    decision = decide(situation(state, task(sourceRefs=[{"name": name} for name in names])))
     assert isinstance(decision, Act)
     return decision.intent.decision.reason
 
@@ -114,7 +115,7 @@ def test_an_attempt_that_will_be_repeated_counts_for_nothing_yet() -> None:
 
 # S3.8
 def test_identical_failures_end_a_run_sooner_than_reworded_ones() -> None:
-    once = failed(planned(), "Timeout", query="a")
+    once = failed(clean(planned()), "Timeout", query="a")
     identical, reworded = failed(once, "Timeout", query="a"), failed(once, "Timeout", query="b")
     assert reason_of(identical) == TerminalReason.REPEATED_FAILURE
     assert reason_of(reworded) == "QueryNotSearched"

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.api.task import REQUESTED_AT, ResearchTask
+from controller.api.base import digest_of
+from controller.api.task import REQUESTED_AT, ResearchTask, ResearchTaskStatus
 from controller.inventory import Inventory, SeenTask, reference_event, task_event
+from controller.loop.seal import sealed
 from controller.ports import TaskKey
 from controller.readiness import ReferenceKey, ReferenceKind
 from controller.reconcile import is_settled
@@ -27,6 +29,11 @@ def body(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - any part of an obj
         "spec": {"topic": "t", "sourceRefs": [{"name": "lamp"}, {"name": "wiki"}]},
         "status": {"observedGeneration": -1},
     } | changes
+
+
+def own(status: dict[str, Any]) -> dict[str, Any]:
+    """Return a status as the operator writes it: with the digest of the rest."""
+    return sealed(ResearchTaskStatus.model_validate(status)).to_json()
 
 
 def test_a_running_task_is_kept_in_a_few_words() -> None:
@@ -48,11 +55,27 @@ def test_a_finished_task_is_kept_as_such() -> None:
     status = {
         "observedGeneration": 1,
         "terminalReason": "GoalReached",
-        "report": {"configMap": "task-report"},
+        "report": {
+            "configMap": "task-report",
+            "digest": digest_of("what it says"),
+            "statements": 1,
+            "citations": 1,
+        },
     }
-    seen = task_event(None, body(status=status)).seen
+    seen = task_event(None, body(status=own(status))).seen
     assert seen.is_settled
     assert seen.has_report
+
+
+def test_a_finished_task_whose_status_somebody_has_changed_is_to_be_looked_at() -> None:
+    status = own({"observedGeneration": 1, "terminalReason": "GoalReached"})
+    assert task_event(None, body(status=status)).seen.is_settled
+    for changed in (
+        status | {"terminalReason": "Cancelled"},
+        status | {"nextWakeUpTime": "2099-01-01T00:00:00Z"},
+        {name: value for name, value in status.items() if name != "digest"},
+    ):
+        assert not task_event(None, body(status=changed)).seen.is_settled
 
 
 @pytest.mark.parametrize(
@@ -120,6 +143,6 @@ def test_json_and_objects_agree_on_whether_a_task_has_ended(
         status["terminalReason"] = reason
     if handled is not None:
         status["lastHandledRequestedAt"] = handled
-    stored = body(metadata=metadata, status=status)
+    stored = body(metadata=metadata, status=own(status))
     task = ResearchTask.model_validate(stored)
     assert task_event(None, stored).seen.is_settled == is_settled(task)

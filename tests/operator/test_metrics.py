@@ -32,10 +32,11 @@ from controller.ports import StoredReport, TaskKey, TaskStore
 from controller.queue import WorkQueue
 from controller.reconcile import Reconciler
 from controller.settings import checked_job_classes
+from controller.sources.scripted import ScriptedSource
 from tests.faults import FaultyStore, Moment
 from tests.situations import task
 from tests.steps import step
-from tests.world import LAMP_MANUAL, MemorySource, World
+from tests.world import LAMP_MANUAL, World
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 GLOW: Final = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
@@ -299,7 +300,7 @@ async def test_calls_to_remote_sources_and_interrupted_attempts_are_counted(worl
     assert counted.values("fixpoint_steps_total")["Search", Outcome.INTERRUPTED] == 1
 
 
-class RemoteSource(MemorySource):
+class RemoteSource(ScriptedSource):
     """A source that is somebody else's: a search in doubt is charged."""
 
     is_remote = True

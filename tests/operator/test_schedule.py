@@ -17,7 +17,7 @@ def schedule(jitter: float = 1.0) -> Schedule[TaskKey]:
     return Schedule(lambda: jitter, BACK_OFF)
 
 
-# S1.25
+# S1.25, E16
 def test_a_key_that_is_added_often_waits_once() -> None:
     keys = schedule()
     for _ in range(3):

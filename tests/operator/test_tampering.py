@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from controller.api.step import step_name
+from controller.loop.seal import is_sealed
 from tests.controlplane.plane import KubectlError
 from tests.operator.cluster import Cluster
 from tests.operator.process import OperatorProcess, wait_until
@@ -111,6 +112,39 @@ def test_a_status_that_somebody_edits_is_made_from_the_journal_again(
                 "--type=merge",
                 '--patch={"status":{"usage":null}}',
             )
+
+
+# S0.19, S1.16
+def test_the_status_of_a_finished_task_is_made_from_the_journal_again(
+    operator: Operator, cluster: Cluster
+) -> None:
+    with operator() as process:
+        cluster.apply_source()
+        cluster.apply_task()
+        before = cluster.wait_finished()
+        assert is_sealed(before)
+        cluster.kubectl(
+            "patch",
+            "rtask",
+            "task",
+            "--subresource=status",
+            "--type=merge",
+            '--patch={"status":{"questions":[],"quality":null,"lastStep":null}}',
+        )
+        wait_until(
+            lambda: bool(cluster.get("rtask", "task")["status"].get("questions")),
+            "the questions are shown again",
+        )
+        after = cluster.get("rtask", "task")
+        assert is_sealed(after["status"])
+        for name in ("questions", "quality", "lastStep", "usage", "terminalReason", "report"):
+            assert after["status"][name] == before[name]
+        process.stop()
+    with operator():  # a fresh process finds it right, and writes nothing
+        cluster.apply_task("other")
+        cluster.wait_finished("other")
+        version = cluster.get("rtask", "task")["metadata"]["resourceVersion"]
+        assert version == after["metadata"]["resourceVersion"]
 
 
 def test_a_report_of_somebody_else_is_not_overwritten(operator: Operator, cluster: Cluster) -> None:

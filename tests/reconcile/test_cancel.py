@@ -11,10 +11,11 @@ import pytest
 from controller.api.reasons import TerminalReason
 from controller.api.step import ActionName, Outcome
 from controller.ports import SearchOutcome, TaskKey
-from tests.world import LAMP_MANUAL, MemorySource, World
+from controller.sources.scripted import ScriptedSource
+from tests.world import LAMP_MANUAL, World
 
 
-class SlowSource(MemorySource):
+class SlowSource(ScriptedSource):
     """A source that answers only when it is allowed to; it says when it was asked."""
 
     def __init__(self, name: str, *, is_remote: bool) -> None:

@@ -78,7 +78,7 @@ async def test_two_operators_on_one_task_repeat_nothing_recorded(
     assert task.status.usage.writes == 1
 
 
-# S1.2, S1.13, S4.7, S4.38
+# S1.2, S1.13, S4.7, S4.38, T17, T18, E20
 @pytest.mark.parametrize("moment", Moment)
 async def test_any_write_may_be_lost_and_the_journal_stays_the_same(
     tmp_path: Path, moment: Moment
@@ -133,7 +133,7 @@ async def test_a_draining_process_leaves_nothing_in_doubt(world: World, tmp_path
     assert await content_of(world, key) == await expected(tmp_path)
 
 
-# S1.2, S1.6, S1.7, S1.13, S4.3
+# S1.2, S1.6, S1.7, S1.13, S4.3, T17
 async def test_a_report_written_before_the_crash_is_adopted(world: World) -> None:
     key = world.apply(questions=QUESTIONS)
     lost = FaultyStore(world.store, 10_000, Moment.BEFORE)

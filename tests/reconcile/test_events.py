@@ -19,10 +19,11 @@ from controller.api.task import REQUESTED_AT, LastStep, ResearchTask, ResearchTa
 from controller.events import EVENT_REASONS, events_of
 from controller.ports import EventType, TaskKey
 from controller.reconcile import Reconciler
+from controller.sources.scripted import ScriptedSource
 from controller.store import names
 from tests.faults import WRITES, FaultyStore, Moment
 from tests.situations import NOW, task
-from tests.world import LAMP_MANUAL, MemorySource, World
+from tests.world import LAMP_MANUAL, World
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 NEW: Final = ResearchTaskStatus()
@@ -225,7 +226,7 @@ async def a_run_that_waits(world: World) -> TaskKey:
     key = world.apply(sourceRefs=[{"name": "later"}])
     operator = world.operator()
     await world.run(key, operator)
-    world.references.sources["later"] = MemorySource("later", LAMP_MANUAL)
+    world.references.sources["later"] = ScriptedSource("later", LAMP_MANUAL)
     await world.run(key, operator)
     return key
 
@@ -300,7 +301,7 @@ async def a_run_that_fails_again_on_request(world: World) -> TaskKey:
     return key
 
 
-class RemoteSource(MemorySource):
+class RemoteSource(ScriptedSource):
     """A source that is somebody else's: a search in doubt is charged."""
 
     is_remote = True

@@ -63,7 +63,7 @@ class TestClarification:
         assert status.awaiting is None
         assert status.condition(ConditionType.AWAITING_INPUT) is None
 
-    # S3.13
+    # S3.13, E5
     @pytest.mark.parametrize(
         "answers",
         [[{"field": "setting", "answer": "  "}], [{"field": "colour", "answer": "red"}]],
@@ -80,7 +80,7 @@ class TestClarification:
         assert status.awaiting.fields == ("setting",)
         assert await world.steps(key) == before
 
-    # S1.31
+    # S1.31, E5
     async def test_waiting_is_not_active_time_and_expires_by_itself(self, world: World) -> None:
         key = world.apply(
             questions=ASKS,
@@ -112,7 +112,7 @@ class TestClarification:
         answered = await run(world, questions=ASKS, clarifications=ANSWER)
         assert answered.terminal_reason is TerminalReason.GOAL_REACHED
 
-    # S3.13
+    # S3.13, E5
     async def test_it_is_asked_only_so_many_times(self, world: World) -> None:
         texts = "{a} {b}"
         policy = {"maxRounds": 1, "expireAfterSeconds": 5000}
@@ -182,13 +182,14 @@ class TestApproval:
         actions = [s.spec.action for s in await world.steps(key)]
         assert actions.count(ActionName.DRAFT) == 1
 
-    # S1.39
+    # S1.39, E6
     async def test_a_denied_draft_is_withheld(self, world: World) -> None:
         key, digest = await self.drafted(world)
         world.apply(approval=approval(digest, "Denied"))
         await world.run(key)
         await self.is_withheld(world, key, TerminalReason.APPROVAL_DENIED, digest)
 
+    # E6
     async def test_no_decision_in_time_withholds_it(self, world: World) -> None:
         key, digest = await self.drafted(world)
         world.clock.advance(5001)
@@ -207,7 +208,7 @@ class TestApproval:
         assert content["withheld"]["draftDigest"] == digest
         assert digest in report.files["report.md"]
 
-    # S1.31
+    # S1.31, E6
     async def test_a_verdict_on_another_draft_is_none(self, world: World) -> None:
         key, digest = await self.drafted(world)
         other = "sha256:" + "0" * 64

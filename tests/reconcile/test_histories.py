@@ -26,8 +26,9 @@ from controller.loop.replay import decided_again
 from controller.loop.state import RunState, fold, initial
 from controller.ports import TaskKey
 from controller.reconcile import Reconciler, is_settled
+from controller.sources.scripted import ScriptedSource
 from tests.faults import FaultyStore, Moment
-from tests.world import LAMP_MANUAL, MemorySource, World
+from tests.world import LAMP_MANUAL, World
 
 QUESTIONS = (
     {"id": "glow", "text": "What is the default of GLOW_LEVEL?"},
@@ -38,6 +39,7 @@ QUESTIONS = (
 
 specs = st.fixed_dictionaries(
     {
+        "sourceRefs": st.sampled_from([[{"name": "lamp"}], [{"name": "lamp"}, {"name": "wiki"}]]),
         "questions": st.lists(st.sampled_from(QUESTIONS), unique_by=lambda q: q["id"], max_size=3),
         "budgets": st.fixed_dictionaries(
             {
@@ -186,9 +188,10 @@ class History:
 async def live(spec: dict[str, Any], events: Iterable[tuple[str, Any]], *, remote: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder))
-        world.lamp = MemorySource("lamp", LAMP_MANUAL)
+        world.lamp = ScriptedSource("lamp", LAMP_MANUAL)
         world.lamp.is_remote = remote
         world.references.sources["lamp"] = world.lamp
+        world.references.sources["wiki"] = ScriptedSource("wiki", LAMP_MANUAL)
         history = History(world, world.apply(**spec))
         for kind, detail in events:
             await history.happen(kind, detail)

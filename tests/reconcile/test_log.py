@@ -14,8 +14,9 @@ from controller.api.errors import PermanentError, RetryableError
 from controller.logs import JsonFormatter
 from controller.ports import TaskKey
 from controller.reconcile import Reconciler
+from controller.sources.scripted import ScriptedSource
 from tests.faults import FaultyStore, Moment
-from tests.world import MemorySource, World
+from tests.world import World
 
 CANARY: Final = "CANARY_7F3A"
 
@@ -101,7 +102,7 @@ async def test_a_step_whose_answer_was_lost_is_logged_as_adopted(
 async def test_no_line_holds_what_sources_and_questions_say(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    world.references.sources["lamp"] = source = MemorySource("lamp", MANUAL)
+    world.references.sources["lamp"] = source = ScriptedSource("lamp", MANUAL)
     key = world.apply(topic=f"The lamp {CANARY}", questions=QUESTIONS, guidance=CANARY)
     await world.run(key)
     report = await world.store.get_report(await world.task(key))

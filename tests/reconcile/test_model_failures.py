@@ -50,6 +50,7 @@ async def test_a_failing_model_is_set_aside_and_the_run_goes_on(world: World) ->
     degraded = next(c for c in ran.task.status.conditions if c.type == "Degraded")
     assert (degraded.status, degraded.reason) == ("True", "ServerError")
     assert "40 lumens" in ran.report
+    assert "The extractive policy did its part" in ran.report
 
 
 async def test_one_failed_step_is_done_by_the_extractive_policy(world: World) -> None:

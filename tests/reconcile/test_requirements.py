@@ -19,7 +19,8 @@ from controller.api.step import ActionName, Outcome
 from controller.api.task import PredicateMet, ResearchTaskStatus
 from controller.loop.replay import reduced
 from controller.ports import SearchOutcome, TaskKey
-from tests.world import LAMP_MANUAL, MemorySource, World
+from controller.sources.scripted import ScriptedSource
+from tests.world import LAMP_MANUAL, World
 
 GLOW = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
 COLOUR = {"id": "colour", "text": "What is the default of GLOW_COLOUR?"}
@@ -87,7 +88,7 @@ async def test_a_goal_that_does_not_need_every_question_ends_the_run_at_once(wor
 # S0.16
 async def test_what_was_read_beside_the_question_is_stored_nowhere(world: World) -> None:
     manual = {"file:lamp.txt": {**LAMP_MANUAL["file:lamp.txt"], "Attic": "MARKER-OF-THE-ATTIC"}}
-    world.references.sources["lamp"] = MemorySource("lamp", manual)
+    world.references.sources["lamp"] = ScriptedSource("lamp", manual)
     key, _ = await ended(world)
     task = await world.task(key)
     report = await world.store.get_report(task)
@@ -179,7 +180,7 @@ class TestBudgets:
     async def test_a_step_that_never_returns_is_ended_by_the_earlier_deadline(
         self, world: World, own: int, whole: int
     ) -> None:
-        class Silent(MemorySource):
+        class Silent(ScriptedSource):
             async def search(
                 self, query: str, *, limit: int, terms: Sequence[str]
             ) -> SearchOutcome:

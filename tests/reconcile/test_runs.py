@@ -16,7 +16,8 @@ from controller.api.step import ActionName, Outcome
 from controller.api.task import REQUESTED_AT
 from controller.loop.state import fold, initial
 from controller.ports import SearchOutcome
-from tests.world import LAMP_MANUAL, MemorySource, World
+from controller.sources.scripted import ScriptedSource
+from tests.world import LAMP_MANUAL, World
 
 ABSENT = {"id": "absent", "text": "What is the default of FROST_LEVEL?"}
 GLOW = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
@@ -85,7 +86,7 @@ async def test_an_exhausted_run_goes_on_where_it_stopped(world: World) -> None:
     assert world.lamp.searches.count(world.lamp.searches[0]) == 1
 
 
-# S1.23, S1.24
+# S1.23, S1.24, E20
 async def test_a_finished_task_is_not_touched_again(world: World) -> None:
     key = world.apply()
     operator = world.operator()
@@ -186,7 +187,7 @@ async def test_waiting_goes_on_when_the_source_appears(world: World) -> None:
     key = world.apply(sourceRefs=[{"name": "later"}])
     operator = world.operator()
     await world.run(key, operator)
-    world.references.sources["later"] = MemorySource("later", LAMP_MANUAL)
+    world.references.sources["later"] = ScriptedSource("later", LAMP_MANUAL)
     await world.run(key, operator)
     task = await world.task(key)
     assert task.status.terminal_reason is TerminalReason.GOAL_REACHED
@@ -209,7 +210,7 @@ async def test_suspended_time_is_not_active_time(world: World) -> None:
     assert task.status.usage.active_seconds < 10
 
 
-# S1.9
+# S1.9, E3
 async def test_a_stopped_operator_counts_as_active_time(world: World) -> None:
     key = world.apply(budgets={"activeDeadlineSeconds": 600})
     operator = world.operator()
@@ -265,11 +266,11 @@ async def test_what_failed_is_tried_again_on_request(world: World) -> None:
     assert task.status.last_handled_requested_at == "again"
 
 
-# S0.3, S4.12, S4.14, S4.19
+# S0.3, S4.12, S4.14, S4.19, E18
 async def test_a_defect_of_an_action_ends_the_run_and_never_the_operator(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Defective(MemorySource):
+    class Defective(ScriptedSource):
         async def search(self, query: str, *, limit: int, terms: Sequence[str]) -> SearchOutcome:
             raise ZeroDivisionError(f"a defect: {query}, {limit}, {terms}")
 

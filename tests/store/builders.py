@@ -266,6 +266,7 @@ def full_status(*, round_number: int = 1) -> ResearchTaskStatus:
         ),
         journal=JournalStatus(steps=7, digest=DIGEST),
         report=ReportStatus(config_map="t-report", digest=DIGEST, statements=2, citations=2),
+        digest=DIGEST,
     )
 
 

@@ -1,0 +1,27 @@
+"""docs/testing.md: its example runs as it stands, and what it says a script can do is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
+    (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    file = tmp_path / "example.py"
+    file.write_text(f"import sys\n\nsys.path.insert(0, {str(ROOT)!r})\n\n{example}", "utf-8")
+    ran = subprocess.run(
+        [sys.executable, str(file)], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_every_file_that_the_page_names_is_there() -> None:
+    named = set(re.findall(r"`(controller/[\w/]+\.py)`", PAGE))
+    assert len(named) >= 5
+    assert [name for name in named if not (ROOT / name).is_file()] == []

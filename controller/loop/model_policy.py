@@ -24,7 +24,12 @@ from controller.loop.intents import (
 )
 from controller.loop.policy import next_intent
 from controller.loop.prompts import request_of
-from controller.loop.proposals import intent_of_proposal, legal_actions, propose_request
+from controller.loop.proposals import (
+    intent_of_proposal,
+    is_still_legal,
+    legal_actions,
+    propose_request,
+)
 from controller.loop.situation import Situation
 
 MODEL_ACTIONS: Final = frozenset(
@@ -56,8 +61,9 @@ def chosen(situation: Situation) -> Intent | None:
         directed = next_intent(situation.assessment)
         return with_model(situation, directed) if directed else None
     proposal = situation.state.model.proposal
-    if proposal is not None:
-        return with_model(situation, intent_of_proposal(proposal, parse_arguments))
+    intent = intent_of_proposal(proposal, parse_arguments) if proposal else None
+    if intent is not None and is_still_legal(situation, intent):
+        return with_model(situation, intent)
     if not legal_actions(situation):
         return None
     decision = StepDecision(verdict=Verdict.CONTINUE, reason="ProposalNeeded")

@@ -42,12 +42,17 @@ _DESCRIPTIONS: Final[Mapping[ActionName, str]] = {
 
 
 def legal_actions(situation: Situation) -> Mapping[ActionName, tuple[str, ...]]:
-    """Return the actions that a model may pick, each with the questions that it may be for."""
+    """Return the actions that a model may pick, each with the questions that it may be for.
+
+    A question is planned first: by that the journal knows it, and counts its steps.
+    """
     open_views = [v for v in situation.assessment.questions if v.is_workable]
     legal = {
         ActionName.PLAN: _for(open_views, lambda v: v.need is Need.PLAN),
-        ActionName.SEARCH: _for(open_views, lambda v: v.need is not Need.CONCLUDE),
-        ActionName.EXTRACT: _for(open_views, lambda v: _has_passages(situation, v)),
+        ActionName.SEARCH: _for(open_views, _is_researched),
+        ActionName.EXTRACT: _for(
+            open_views, lambda v: _is_researched(v) and _has_passages(situation, v)
+        ),
         ActionName.CONCLUDE: _for(open_views, lambda v: v.need is Need.CONCLUDE),
         ActionName.REFINE: _for(open_views, lambda v: v.need is Need.REFINE),
     }
@@ -107,6 +112,18 @@ def proposed(situation: Situation, reply: ModelReply) -> ProposalRecord:
     )
 
 
+def is_still_legal(situation: Situation, intent: Intent) -> bool:
+    """Say whether what was allowed then is legal now: the spec may have changed in between."""
+    legal = legal_actions(situation).get(intent.action, ())
+    match intent.arguments:
+        case PlanArguments() as arguments:
+            return set(arguments.question_ids) <= set(legal)
+        case SearchArguments() as arguments:
+            names = {r.name for r in situation.task.spec.source_refs}
+            return arguments.question_id in legal and arguments.source_name in names
+    return intent.question_id in legal
+
+
 def intent_of_proposal(proposal: ProposalRecord, parse: Callable[..., Arguments]) -> Intent:
     """Return a proposal that was allowed as the intent that carries it out."""
     action = ActionName(proposal.action)
@@ -164,9 +181,11 @@ def _for(views: list[QuestionView], applies: Callable[[QuestionView], bool]) -> 
     return tuple(view.question.id for view in views if applies(view))
 
 
+def _is_researched(view: QuestionView) -> bool:
+    return view.need not in {Need.PLAN, Need.CONCLUDE}
+
+
 def _has_passages(situation: Situation, view: QuestionView) -> bool:
-    if view.need is Need.CONCLUDE:
-        return False
     return next(ranked_passages(situation.assessment.findings, view.question.id), None) is not None
 
 

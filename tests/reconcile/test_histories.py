@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +20,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.api.errors import PermanentError, RetryableError, StoreError
+from controller.api.model_call import micro_usd
 from controller.api.reasons import TerminalReason
 from controller.api.step import ActionName, Outcome, ResearchStepSpec
 from controller.api.task import Budgets, ResearchTask, ResearchTaskSpec
 from controller.loop.assessment import assess
+from controller.loop.exchange import ModelReply, ModelRequest, ReportedUsage
 from controller.loop.replay import decided_again
 from controller.loop.state import RunState, fold, initial
+from controller.models.scripted import ScriptedModel, Turn, answer, call
 from controller.ports import TaskKey
 from controller.reconcile import Reconciler, is_settled
 from controller.sources.scripted import ScriptedSource
 from tests.faults import FaultyStore, Moment
+from tests.model_runs import PRICED, quote
 from tests.world import LAMP_MANUAL, World
 
 QUESTIONS = (
@@ -47,10 +53,18 @@ specs = st.fixed_dictionaries(
                 "maxStepsPerQuestion": st.integers(1, 12),
                 "maxSourceCalls": st.integers(0, 12),
                 "activeDeadlineSeconds": st.integers(1, 900),
+                "maxModelCalls": st.integers(0, 12),
+                "maxTokens": st.sampled_from([0, 2000, 6000, 20_000, 200_000]),
+                "maxCostUSD": st.sampled_from(["0", "0.003", "0.01", "1"]),
             }
         ),
         "progressPolicy": st.fixed_dictionaries(
-            {"maxStalledSteps": st.integers(1, 6), "maxActionRetries": st.integers(0, 2)}
+            {
+                "maxStalledSteps": st.integers(1, 6),
+                "maxActionRetries": st.integers(0, 2),
+                "planningInterval": st.sampled_from([0, 2, 10]),
+                "degradeAtPercent": st.sampled_from([30, 80]),
+            }
         ),
         "desiredState": st.sampled_from(["Running", "Running", "Running", "Suspended"]),
         "qualityThreshold": st.sampled_from([0, 50, 70, 100]),
@@ -91,7 +105,9 @@ class History:
         elif kind == "time":
             self.world.clock.advance(detail)
         elif kind == "spec":
-            self.world.apply(**detail)
+            spec = (await self.world.task(self.key)).spec.to_json()
+            kept = {n: v for n, v in spec.items() if "odel" in n or n == "decisionPolicy"}
+            self.world.apply(**kept, **detail)
         else:
             failure = RetryableError if detail == "Unreachable" else PermanentError
             self.world.lamp.failures.append(failure(detail, "as the test wants it"))
@@ -99,7 +115,9 @@ class History:
 
     async def settle(self) -> None:
         """Let the run come to rest: it must, within a bound, once nothing else happens."""
-        self.world.apply(desiredState="Running", questions=list(QUESTIONS[:2]))
+        spec = (await self.world.task(self.key)).spec.to_json()
+        kept = {n: v for n, v in spec.items() if "odel" in n or n == "decisionPolicy"}
+        self.world.apply(desiredState="Running", questions=list(QUESTIONS[:2]), **kept)
         operator = self.operator = self.world.operator()
         for _ in range(60):
             await self.world.run(self.key, operator)
@@ -128,7 +146,7 @@ class History:
         if before is not None:
             assert task.status.usage is not None
             for name, value in before:
-                assert getattr(task.status.usage, name) >= value, name
+                assert Decimal(getattr(task.status.usage, name)) >= Decimal(value), name
 
     async def _within_budgets(self, task: ResearchTask) -> RunState:
         """Fold the journal; each step must have fitted the budgets of its own generation."""
@@ -145,6 +163,8 @@ class History:
                 if spec.question_id is not None:
                     used = before.question_steps.get(spec.question_id, 0)
                     assert used + 1 <= budgets.max_steps_per_question
+            if spec.model_call is not None:
+                _fitted(spec, before, budgets)
             if spec.usage.source_calls:
                 assert before.usage.source_calls + 1 <= budgets.max_source_calls
             active_milliseconds += spec.active_milliseconds
@@ -166,6 +186,8 @@ class History:
             max_steps_per_question=max(b.max_steps_per_question for b in earlier),
             max_source_calls=max(b.max_source_calls for b in earlier),
             active_deadline_seconds=max(b.active_deadline_seconds for b in earlier),
+            max_model_calls=max(b.max_model_calls for b in earlier),
+            max_tokens=max(b.max_tokens for b in earlier),
         )
 
     def _unlucky(self, at: int, moment: Moment) -> Reconciler:
@@ -185,13 +207,35 @@ class History:
                 return
 
 
-async def live(spec: dict[str, Any], events: Iterable[tuple[str, Any]], *, remote: bool) -> None:
+def _fitted(spec: ResearchStepSpec, before: RunState, budgets: Budgets) -> None:
+    """Check that a call's worst case fitted what was left when it was sent (S1.33)."""
+    reserved = spec.reservation
+    assert reserved is not None
+    assert before.usage.model_calls + 1 <= budgets.max_model_calls
+    assert before.usage.tokens + reserved.tokens <= budgets.max_tokens
+    if budgets.max_cost_usd is not None:
+        limit = micro_usd(budgets.max_cost_usd)
+        assert before.usage.cost_micro_usd + reserved.cost_micro_usd <= limit
+
+
+async def live(
+    spec: dict[str, Any],
+    events: Iterable[tuple[str, Any]],
+    *,
+    remote: bool,
+    turns: Sequence[Turn] = (),
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         world = World(Path(folder))
         world.lamp = ScriptedSource("lamp", LAMP_MANUAL)
         world.lamp.is_remote = remote
         world.references.sources["lamp"] = world.lamp
         world.references.sources["wiki"] = ScriptedSource("wiki", LAMP_MANUAL)
+        model = ScriptedModel(cycle(turns), PRICED)
+        fallback = PRICED.model_copy(update={"name": "fallback", "input_price": 200_000})
+        world.references.models |= {
+            "scripted": model, "fallback": ScriptedModel(cycle(turns), fallback)
+        }  # fmt: skip
         history = History(world, world.apply(**spec))
         for kind, detail in events:
             await history.happen(kind, detail)
@@ -228,3 +272,64 @@ def test_whatever_happens_the_promises_hold(
     remote: bool,  # noqa: FBT001 - Hypothesis passes by position
 ) -> None:
     asyncio.run(live(spec, events, remote=remote))
+
+
+model_specs = st.fixed_dictionaries(
+    {
+        "modelRef": st.just({"name": "scripted"}),
+        "decisionPolicy": st.sampled_from(["Directed", "ModelProposed"]),
+        "onModelFailure": st.sampled_from(["Fail", "Extractive"]),
+    },
+    optional={"fallbackModelRef": st.just({"name": "fallback"})},
+)
+
+
+def sensible(request: ModelRequest, pick: int) -> ModelReply:
+    """Answer a request as a model would that means well and knows nothing."""
+    if request.tools:
+        tool = request.tools[pick % len(request.tools)]
+        questions = tool.parameters["properties"].get("questionId", {}).get("enum", [""])
+        asked = {"questionId": questions[pick % len(questions)], "sourceName": "lamp"}
+        return call(tool.name, {**asked, "query": f"lamp {pick % 3}"})
+    assert request.answer_schema is not None
+    if "quotes" in request.answer_schema["properties"]:
+        return quote(["Default: 40 lumens", "warm white", "It is 12 metres."][pick % 3], "p1")
+    if "sentences" in request.answer_schema["properties"]:
+        return answer({"sentences": [{"sentence": "Default: 40 lumens", "facts": ["f1"]}]})
+    return answer({"queries": [], "questions": [{"question": "What glows?", "queries": []}]})
+
+
+def meaning_well(pick: int) -> Turn:
+    return lambda request: sensible(request, pick)
+
+
+model_turns = st.one_of(
+    st.integers(0, 9).map(meaning_well),
+    st.integers(0, 9).map(meaning_well),
+    st.sampled_from(
+        [
+            answer(""),
+            answer("{"),
+            ModelReply(text="x", refusal="no"),
+            ModelReply(text="{}", finish_reason="length"),
+            call("Publish"),
+            answer({"queries": []}, usage=ReportedUsage()),
+            answer({"quotes": []}, usage=ReportedUsage(10, 5000)),
+            RetryableError("ServerError", "503"),
+            RetryableError("RateLimited", "429", 5),
+            PermanentError("BadRequest", "400"),
+        ]
+    ),
+)
+
+
+# S1.33, S1.35, S1.36, S2.12, S2.14
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(specs, model_specs, st.lists(happenings, max_size=8), st.lists(model_turns, min_size=1))
+def test_whatever_a_model_does_the_promises_hold(
+    spec: dict[str, Any],
+    with_model: dict[str, Any],
+    events: list[tuple[str, Any]],
+    turns: list[Turn],
+) -> None:
+    asyncio.run(live({**spec, **with_model}, events, remote=True, turns=turns))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from itertools import chain, repeat
+from pathlib import Path
 
 import pytest
 
 from controller.api.errors import ActionError, ModelMistakeError, PermanentError, RetryableError
 from controller.api.model_call import usd
 from controller.api.step import ActionName, Outcome
+from controller.loop.breakers import MODEL_ERROR_CLASSES
 from controller.loop.exchange import ModelReply, ModelRequest
 from controller.models.scripted import NoAnswer, ScriptedModel, Turn, answer
 from tests.model_runs import LIMITS, NO_QUERIES, PRICED, quote, run
@@ -213,3 +215,9 @@ async def test_cancelling_a_task_charges_the_call_that_it_interrupts(world: Worl
 
 def test_a_mistake_is_asked_again_at_once() -> None:
     assert ModelMistakeError("InvalidOutput", "no JSON").retry_after_seconds == 0
+
+
+@pytest.mark.parametrize("error_class", sorted(MODEL_ERROR_CLASSES))
+def test_every_class_of_error_is_explained(error_class: str) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "models.md").read_text("utf-8")
+    assert f"`{error_class}`" in page

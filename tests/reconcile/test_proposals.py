@@ -186,10 +186,10 @@ async def test_unknown_arguments_are_stripped_and_recorded(world: World) -> None
 async def test_what_is_not_legal_is_rejected(
     world: World, reply: ModelReply, error_class: str
 ) -> None:
-    ran = await propose(world, repeat(reply))
+    ran = await propose(world, chain([PLAN, NO_QUERIES], repeat(reply)))
     assert ran.ending == "ErrorThresholdReached"
     assert ran.classes() == [error_class] * 3
-    assert ran.actions == ["Propose"] * 3 + ["Draft", "Publish"]
+    assert ran.actions == ["Propose", "Plan", *["Propose"] * 3, "Draft", "Publish"]
 
 
 async def test_a_refused_proposal_is_fed_back_before_it_counts(world: World) -> None:

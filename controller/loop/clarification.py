@@ -28,10 +28,11 @@ def placeholders(spec: ResearchTaskSpec) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for text in texts for name in _PLACEHOLDER.findall(text)))
 
 
-def unanswered(spec: ResearchTaskSpec) -> tuple[str, ...]:
-    """Return the placeholders for which there is no answer."""
+def unanswered(spec: ResearchTaskSpec, named: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the placeholders, and what a model has named beside them, that have no answer."""
     answers = _answers(spec)
-    return tuple(name for name in placeholders(spec) if name not in answers)
+    fields = dict.fromkeys((*placeholders(spec), *named))
+    return tuple(name for name in fields if name not in answers)
 
 
 def filled(spec: ResearchTaskSpec, text: str) -> str:
@@ -50,6 +51,12 @@ def asked_questions(spec: ResearchTaskSpec) -> tuple[Question, ...]:
         question.model_copy(update={"text": text}) if len(text) <= MAX_QUESTION else question
         for question, text in texts
     )
+
+
+def answers_beside(spec: ResearchTaskSpec) -> dict[str, str]:
+    """Return the answers that stand in no text of the task: what a model has asked for."""
+    in_texts = set(placeholders(spec))
+    return {name: text for name, text in _answers(spec).items() if name not in in_texts}
 
 
 def _answers(spec: ResearchTaskSpec) -> dict[str, str]:

@@ -29,7 +29,7 @@ APPROVAL_NEEDED = "ApprovalNeeded"
 
 def clarification(situation: Situation) -> Decision | None:
     """Ask for open fields, wait for the answers, and end when none came in time (S3.13)."""
-    fields = unanswered(situation.task.spec)
+    fields = unanswered(situation.task.spec, situation.state.model.named_fields)
     if not fields:
         return None
     state, policy = situation.state, situation.task.spec.clarification_policy

@@ -17,6 +17,9 @@ from controller.loop.intents import PlanArguments
 MAX_LESSONS: Final = 5
 """How many failures the next prompt tells of: the newest."""
 
+PROPOSED: Final = "Proposed"
+"""The reason of a step that carries out what a model proposed."""
+
 _SETTLED: Final = frozenset({Outcome.COMPLETED, Outcome.FAILED, Outcome.REJECTED})
 """The outcomes after which an action is not tried again as it is."""
 
@@ -36,7 +39,8 @@ class Memory:
 
     `planned_at` is the number of steps at the last planning turn. `given_up` is the action and its
     arguments that the model failed at for good: where the extractive policy takes over, it does
-    that step. `longest_answers` is in tokens, by model.
+    that step. `longest_answers` is in tokens, by model. `named_fields` are what the model has asked
+    the user for.
     """
 
     proposal: ProposalRecord | None = None
@@ -48,6 +52,7 @@ class Memory:
     longest_answers: Mapping[str, int] = field(default_factory=dict)
     closing_summary: tuple[Statement, ...] | None = None
     is_summed_up: bool = False
+    named_fields: tuple[str, ...] = ()
 
     def after(self, spec: ResearchStepSpec, steps: int) -> Memory:
         """Return the memory after a step; `steps` is the number of counted steps with it."""
@@ -69,6 +74,7 @@ class Memory:
             lessons=self._lessons(spec),
             shown=self._shown(spec),
             longest_answers=self._longest_answers(spec),
+            named_fields=self._named_fields(spec),
             is_summed_up=self.is_summed_up or spec.action is ActionName.SUMMARIZE,
             closing_summary=spec.closing_summary or self.closing_summary,
         )
@@ -95,6 +101,11 @@ class Memory:
             return self.shown
         before = self.shown.get(extract.question_id, frozenset())
         return {**self.shown, extract.question_id: before | set(extract.passages)}
+
+    def _named_fields(self, spec: ResearchStepSpec) -> tuple[str, ...]:
+        if spec.ask is None or spec.decision.reason != PROPOSED:
+            return self.named_fields
+        return tuple(dict.fromkeys((*self.named_fields, *spec.ask.fields)))
 
     def _longest_answers(self, spec: ResearchStepSpec) -> Mapping[str, int]:
         call, reserved = spec.model_call, spec.reservation

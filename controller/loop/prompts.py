@@ -17,7 +17,7 @@ from controller.api.records import Fact
 from controller.api.step import ActionName
 from controller.evidence.windows import Ranked
 from controller.loop.accounting import estimated_tokens
-from controller.loop.clarification import filled
+from controller.loop.clarification import answers_beside, filled
 from controller.loop.exchange import ModelRequest
 from controller.loop.intents import Arguments, PlanArguments, QuestionArguments
 from controller.loop.passages import place_of, ranked_passages
@@ -222,6 +222,9 @@ def frame(situation: Situation, asked: str) -> str:
     parts = [f"Topic: {filled(spec, spec.topic)}"]
     if spec.guidance:
         parts.append(f"Guidance: {filled(spec, spec.guidance)}")
+    if answers := answers_beside(spec):
+        told = "\n".join(f"- {field}: {answer}" for field, answer in answers.items())
+        parts.append(f"The user's answers:\n{told}")
     parts += [asked, f"Budgets of the run:\n{budget_lines(situation)}", *_lessons(situation)]
     return "\n\n".join(parts)
 

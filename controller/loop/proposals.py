@@ -18,6 +18,7 @@ from controller.api.errors import RejectedProposalError
 from controller.api.records import ProposalRecord
 from controller.api.step import ActionName, StepDecision, Verdict
 from controller.loop.assessment import Need, QuestionView
+from controller.loop.clarification import MAX_FIELDS, placeholders
 from controller.loop.exchange import ModelReply, ModelRequest, Tool, ToolCall
 from controller.loop.intents import (
     Arguments,
@@ -27,6 +28,7 @@ from controller.loop.intents import (
     QuestionArguments,
     SearchArguments,
 )
+from controller.loop.memory import PROPOSED
 from controller.loop.passages import ranked_passages
 from controller.loop.prompts import frame, instructions
 from controller.loop.situation import Situation
@@ -55,6 +57,7 @@ def legal_actions(situation: Situation) -> Mapping[ActionName, tuple[str, ...]]:
         ),
         ActionName.CONCLUDE: _for(open_views, lambda v: v.need is Need.CONCLUDE),
         ActionName.REFINE: _for(open_views, lambda v: v.need is Need.REFINE),
+        ActionName.ASK: _for(open_views, lambda _: _may_ask(situation)),
     }
     return {action: ids for action, ids in legal.items() if ids}
 
@@ -118,6 +121,8 @@ def is_still_legal(situation: Situation, intent: Intent) -> bool:
     match intent.arguments:
         case PlanArguments() as arguments:
             return set(arguments.question_ids) <= set(legal)
+        case AskArguments():
+            return bool(legal)
         case SearchArguments() as arguments:
             names = {r.name for r in situation.task.spec.source_refs}
             return arguments.question_id in legal and arguments.source_name in names
@@ -127,7 +132,7 @@ def is_still_legal(situation: Situation, intent: Intent) -> bool:
 def intent_of_proposal(proposal: ProposalRecord, parse: Callable[..., Arguments]) -> Intent:
     """Return a proposal that was allowed as the intent that carries it out."""
     action = ActionName(proposal.action)
-    decision = StepDecision(verdict=Verdict.CONTINUE, reason="Proposed")
+    decision = StepDecision(verdict=Verdict.CONTINUE, reason=PROPOSED)
     return Intent(action, parse(action, proposal.arguments), decision)
 
 
@@ -156,7 +161,7 @@ def _arguments(situation: Situation, action: ActionName, given: dict[str, Any]) 
         if action is ActionName.PLAN:
             return PlanArguments(question_ids=legal_actions(situation)[action])
         if action is ActionName.ASK:
-            return AskArguments.model_validate(given)
+            return _asked(situation, AskArguments.model_validate(given))
         if action is not ActionName.SEARCH:
             return QuestionArguments.model_validate(given)
         search = SearchArguments.model_validate(given)
@@ -172,6 +177,16 @@ def _arguments(situation: Situation, action: ActionName, given: dict[str, Any]) 
     return search.model_copy(update={"query": " ".join(search.query.split())})
 
 
+def _asked(situation: Situation, asked: AskArguments) -> AskArguments:
+    """Return the fields that are still open; what is answered is in the prompt."""
+    known = {c.field for c in situation.task.spec.clarifications if c.answer.strip()}
+    fields = tuple(dict.fromkeys(f for f in asked.fields if f not in known))
+    taken = {*placeholders(situation.task.spec), *situation.state.model.named_fields}
+    if not fields or len(taken | set(fields)) > MAX_FIELDS:
+        raise _rejected(situation, "IllegalAction", "Ask needs fields that have no answer yet")
+    return AskArguments(fields=fields)
+
+
 def _rejected(situation: Situation, error_class: str, what: str) -> RejectedProposalError:
     legal = "; ".join(f"{a} for {', '.join(ids)}" for a, ids in legal_actions(situation).items())
     return RejectedProposalError(error_class, f"{what}; legal are: {legal}")
@@ -179,6 +194,13 @@ def _rejected(situation: Situation, error_class: str, what: str) -> RejectedProp
 
 def _for(views: list[QuestionView], applies: Callable[[QuestionView], bool]) -> tuple[str, ...]:
     return tuple(view.question.id for view in views if applies(view))
+
+
+def _may_ask(situation: Situation) -> bool:
+    """Say whether the user may be asked once more: a model may not use the last round up."""
+    policy, state = situation.task.spec.clarification_policy, situation.state
+    has_room = len(state.model.named_fields) + len(placeholders(situation.task.spec)) < MAX_FIELDS
+    return state.ask_rounds < policy.max_rounds and has_room
 
 
 def _is_researched(view: QuestionView) -> bool:
@@ -191,6 +213,9 @@ def _has_passages(situation: Situation, view: QuestionView) -> bool:
 
 def _schema(situation: Situation, action: ActionName, ids: tuple[str, ...]) -> Mapping[str, Any]:
     properties: dict[str, Any] = {}
+    if action is ActionName.ASK:
+        fields = {"type": "array", "minItems": 1, "maxItems": 3, "items": {"type": "string"}}
+        return {"type": "object", "properties": {"fields": fields}, "required": ["fields"]}
     if action is not ActionName.PLAN:
         properties["questionId"] = {"type": "string", "enum": list(ids)}
     if action is ActionName.SEARCH:

@@ -10,9 +10,9 @@ import pytest
 
 from controller.api.step import ActionName, Outcome
 from controller.loop.exchange import ModelReply
-from controller.models.scripted import answer, call, calls
+from controller.models.scripted import ScriptedModel, answer, call, calls
 from controller.sources.scripted import ScriptedSource
-from tests.model_runs import NO_QUERIES, Ran, quote, run
+from tests.model_runs import LIMITS, NO_QUERIES, Ran, quote, run
 from tests.world import World
 
 SEARCH = call("Search", {"questionId": "glow", "sourceName": "lamp", "query": "lamp lumens"})
@@ -198,3 +198,41 @@ async def test_a_refused_proposal_is_fed_back_before_it_counts(world: World) -> 
     outcomes = [s.spec.outcome for s in ran.of(ActionName.PROPOSE)]
     assert outcomes == [Outcome.RETRY_SCHEDULED, Outcome.RETRY_SCHEDULED, Outcome.REJECTED] * 3
     assert ran.usage.model_calls == 9
+
+
+# E5, S3.13
+async def test_a_model_can_ask_the_user_and_is_told_the_answer(world: World) -> None:
+    model = ScriptedModel(
+        [PLAN, NO_QUERIES, call("Ask", {"fields": ["region"]}), SEARCH, EXTRACT, FOUND, CONCLUDE]
+    )
+    world.references.models["scripted"] = model
+    spec: dict[str, Any] = {
+        "modelRef": {"name": "scripted"}, "decisionPolicy": "ModelProposed",
+        "progressPolicy": LIMITS,
+    }  # fmt: skip
+    key = world.apply(**spec)
+    await world.run(key)
+    awaiting = (await world.task(key)).status.awaiting
+    assert awaiting is not None
+    assert awaiting.fields == ("region",)
+    asked = len(model.requests)
+    for answer_of_user in ("", "  "):
+        world.apply(**spec, clarifications=[{"field": "region", "answer": answer_of_user}])
+        await world.run(key)
+        assert len(model.requests) == asked
+    world.apply(**spec, clarifications=[{"field": "region", "answer": "EU"}])
+    await world.run(key)
+    assert (await world.task(key)).status.terminal_reason == "GoalReached"
+    assert "The user's answers:\n- region: EU" in model.requests[asked].prompt
+
+
+# E5
+async def test_a_model_may_not_ask_more_often_than_the_task_allows(world: World) -> None:
+    ran = await propose(
+        world,
+        chain([PLAN, NO_QUERIES], repeat(call("Ask", {"fields": ["region"]}))),
+        clarifications=[{"field": "region", "answer": "EU"}],
+    )
+    assert ran.ending == "ErrorThresholdReached"
+    assert ran.classes() == ["IllegalAction"] * 3
+    assert ran.of(ActionName.ASK) == []

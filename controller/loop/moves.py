@@ -41,16 +41,24 @@ _WORK: Final = frozenset(
 
 LEGAL_MOVES: Final[Mapping[Move, Ways]] = {
     Move(_OPEN, _ANSWERED): Ways(
-        frozenset({ActionName.CONCLUDE}),
-        "verified facts of enough origins answer it",
+        frozenset({ActionName.CONCLUDE, ActionName.EXTRACT, ActionName.SEARCH}),
+        "verified facts of enough origins answer it; or an earlier conclusion holds again",
     ),
     Move(_OPEN, _NOT_FOUND): Ways(
-        frozenset({ActionName.CONCLUDE}),
-        "the searches prove that no source has the answer",
+        frozenset({ActionName.CONCLUDE, ActionName.SEARCH}),
+        "the searches prove that no source has the answer; or they do so again",
     ),
     Move(_OPEN, _UNRESOLVED): Ways(
         _WORK,
         "the records prove neither; or the step was the last that the question may take",
+    ),
+    Move(_ANSWERED, _OPEN): Ways(
+        frozenset({ActionName.SEARCH}),
+        "its document was found in another source as well, so that its origins are too few",
+    ),
+    Move(_ANSWERED, _UNRESOLVED): Ways(
+        frozenset({ActionName.SEARCH}),
+        "the same, and the question has no step left to look further",
     ),
     Move(_NOT_FOUND, _OPEN): Ways(
         _NEW_QUERIES | _REOPENING,
@@ -58,11 +66,20 @@ LEGAL_MOVES: Final[Mapping[Move, Ways]] = {
     ),
     Move(_NOT_FOUND, _UNRESOLVED): Ways(
         _NEW_QUERIES | _REOPENING,
-        "the same, and the question has no step left to try it",
+        "such a query or source, and the question has no step left to try it",
     ),
     Move(_UNRESOLVED, _OPEN): Ways(
         _NEW_QUERIES | _REOPENING | {ActionName.SEARCH},
-        "the same; or a source was set aside, so that the reason is another one",
+        "a query or source has become possible that was not tried; or what was read or set aside "
+        "since gives another conclusion",
+    ),
+    Move(_UNRESOLVED, _ANSWERED): Ways(
+        frozenset({ActionName.SEARCH}),
+        "it had no step left, and an earlier conclusion holds again",
+    ),
+    Move(_UNRESOLVED, _NOT_FOUND): Ways(
+        frozenset({ActionName.SEARCH}),
+        "the same",
     ),
 }
 """Every legal move under one spec; whatever is not in it is illegal."""

@@ -26,8 +26,8 @@ from controller.loop.breakers import (
     run_ending,
 )
 from controller.loop.closing import close, note, same_ending, wake_up, with_attempt
+from controller.loop.doubt import foreign_intent, left_until
 from controller.loop.hand_off import approval, clarification
-from controller.loop.intents import Intent, parse_arguments
 from controller.loop.lifetime import kept
 from controller.loop.policy import next_intent
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
@@ -82,13 +82,12 @@ def reopening(situation: Situation) -> Decision | None:
 
 def pending_in_doubt(situation: Situation) -> Decision | None:
     """What another process began is settled first: charged if paid, asked for if an effect."""
-    pending = situation.pending
-    if pending is None or pending.holder == situation.holder:
+    intent = foreign_intent(situation)
+    if intent is None:
         return None
-    if pending.index != situation.state.next_index:
-        return None
-    arguments = parse_arguments(pending.action, pending.arguments)
-    intent = Intent(pending.action, arguments, pending.decision, pending.attempt)
+    if (until := left_until(situation)) is not None:
+        message = f"another process, which may be alive, is at the {intent.action}"
+        return Wait(RunningReason.RUNNING, message, until)
     return {
         ActionClass.PURE: None,
         ActionClass.PAID: Interrupt(intent),

@@ -24,7 +24,11 @@ class MissingReference:
 
 @dataclass(frozen=True)
 class Situation:
-    """Everything that a decision may depend on."""
+    """Everything that a decision may depend on.
+
+    `holder_may_live` says of the process that stored `pending`, if it is another one, that it is
+    not known to be gone.
+    """
 
     task: ResearchTask
     state: RunState
@@ -32,6 +36,7 @@ class Situation:
     now: datetime
     holder: str
     pending: Pending | None = None
+    holder_may_live: bool = False
     missing: MissingReference | None = None
     remote_sources: frozenset[str] = frozenset()
     journal_error: JournalError | None = None

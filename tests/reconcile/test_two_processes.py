@@ -47,7 +47,7 @@ def process(world: World, name: str, *, others_may_live: bool) -> Reconciler:
     )
 
 
-async def in_turns(world: World, key: TaskKey, *processes: Reconciler) -> None:
+async def in_turns(key: TaskKey, *processes: Reconciler) -> None:
     """Let the processes take 200 turns, one after the other."""
     for turn in range(200):
         await processes[turn % len(processes)].reconcile(key)
@@ -61,7 +61,7 @@ async def test_attempts_of_a_process_that_may_live_are_left_to_it(
 ) -> None:
     key = world.apply(questions=QUESTIONS)
     pair = [process(world, name, others_may_live=others_may_live) for name in ("one", "two")]
-    await in_turns(world, key, *pair)
+    await in_turns(key, *pair)
     task = await world.task(key)
     assert task.status.usage is not None
     if others_may_live:

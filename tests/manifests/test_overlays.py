@@ -86,6 +86,7 @@ def test_the_samples_can_be_applied_as_the_readme_says(installed: ControlPlane) 
         "researchtask.research.fixpoint.dev/four-phases",
         "researchtask.research.fixpoint.dev/manual",
         "researchtask.research.fixpoint.dev/minimal",
+        "researchtask.research.fixpoint.dev/weekly-report",
     ]
 
 

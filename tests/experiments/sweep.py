@@ -27,7 +27,7 @@ async def sweep() -> str:
         )
         assert status.usage is not None
         assert status.quality is not None
-        states = [question.state for question in status.questions]
+        states = [question.state.value for question in status.questions]
         rows.append(
             (
                 str(steps),

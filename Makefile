@@ -6,7 +6,7 @@ READY := $(VENV)/.installed
 KEEP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-core bench soak lint typecheck format crds docs verify lock run kind image controlplane clean
+.PHONY: help install demo test test-core bench soak sweep drill lint typecheck format crds docs verify lock run kind image controlplane clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,12 @@ bench: $(READY) controlplane ## Measure; results are JSON under build/bench/
 
 soak: $(READY) controlplane ## Kill operators for a quarter of an hour; the result is build/bench/soak.json
 	@$(BIN)/python -m tests.soak
+
+sweep: $(READY) ## Run one task under one step budget after another (docs/experiments.md)
+	@$(BIN)/python -m tests.experiments sweep
+
+drill: $(READY) ## Run ten cases offline and chart how they end (docs/experiments.md)
+	@$(BIN)/python -m tests.experiments drill
 
 lint: $(READY) ## Check style and import contracts
 	@$(BIN)/ruff check .

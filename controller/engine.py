@@ -21,6 +21,7 @@ from controller.api.errors import StoreError
 from controller.api.meta import ObjectMeta
 from controller.api.source import ResearchSource
 from controller.clock import SystemClock
+from controller.holders import other_pod_may_live
 from controller.inventory import Inventory, ReferenceEvent, SeenTask, TaskEvent
 from controller.metrics import Metrics
 from controller.ports import Source, TaskKey
@@ -95,7 +96,12 @@ class Engine:
         )
         self._clock = clock = SystemClock()
         self._reconciler = Reconciler(
-            store=store, references=self._resolver, clock=clock, holder=holder, observer=metrics
+            store=store,
+            references=self._resolver,
+            clock=clock,
+            holder=holder,
+            observer=metrics,
+            may_live=partial(other_pod_may_live, holder),
         )
         self._readiness = Readiness(
             store=store,

@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import secrets
 import signal
-import socket
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -31,6 +28,7 @@ from controller.api.source import ResearchSource
 from controller.clock import SystemClock
 from controller.engine import Engine
 from controller.health import serve_probes
+from controller.holders import pod_holder
 from controller.inventory import reference_event, task_event
 from controller.logs import configure_logging
 from controller.metrics import Metrics, new_registry
@@ -97,7 +95,7 @@ async def _operate(client: ApiClient, settings: Settings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     store = KubernetesStore(client, SystemClock())
-    holder = new_holder()
+    holder = pod_holder()
     metrics = Metrics(new_registry(), job_classes=settings.job_classes)
     engine = Engine(
         client,
@@ -256,13 +254,6 @@ class _NoDiffBase(kopf.DiffBaseStorage):
 
     def store(self, **_: object) -> None:
         """Store nothing."""
-
-
-def new_holder() -> str:
-    """Return a name that no process has ever had: the pod's, and a random value."""
-    return (
-        f"{os.environ.get('POD_NAME') or socket.gethostname()}"[:200] + f"/{secrets.token_hex(4)}"
-    )
 
 
 def _handler(

@@ -8,6 +8,7 @@ this object remembers of a run is a cache that any error throws away.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -29,6 +30,7 @@ from controller.api.task import Pending, ResearchTask, ResearchTaskSpec, Researc
 from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.decide import decide
+from controller.loop.doubt import left_until
 from controller.loop.recording import Attempt, intent_of, is_same_intent, pending_of, record
 from controller.loop.seal import is_sealed
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
@@ -102,7 +104,19 @@ class Reconciler:
         clock: Clock,
         holder: str,
         observer: LoopObserver | None = None,
+        may_live: Callable[[str], bool] | None = None,
     ) -> None:
+        """Make a reconciler.
+
+        Args:
+            store: tasks, journals and reports.
+            references: finds what a task refers to.
+            clock: gives the times that are recorded.
+            holder: the name of this process.
+            observer: is told what is done.
+            may_live: says of another holder whether it may be alive; None: nobody else is.
+        """
+        self._may_live = may_live or (lambda _: False)
         self._announcer = Announcer(store=store, holder=holder, observer=observer or Unobserved())
         self._store = store
         self._references = references
@@ -248,13 +262,16 @@ class Reconciler:
             )
 
     def _situation(self, run: _Run, references: References) -> Situation:
+        pending = run.task.status.pending
+        is_foreign = pending is not None and pending.holder != self._holder
         return Situation(
             task=run.task,
             state=run.state,
             assessment=run.assessment(),
             now=self._clock.now(),
             holder=self._holder,
-            pending=run.task.status.pending,
+            pending=pending,
+            holder_may_live=pending is not None and is_foreign and self._may_live(pending.holder),
             missing=references.missing,
             remote_sources=frozenset(n for n, s in references.sources.items() if s.is_remote),
             models=tuple(model.terms for model in references.models),
@@ -319,6 +336,10 @@ class Reconciler:
         """Show a wait or an ending, if it is not shown yet."""
         if isinstance(decision, Remove):
             return await self._remove(run, situation)
+        until = left_until(situation)
+        if until is not None and isinstance(decision, Wait):
+            run.is_fresh = False  # nothing is written: the status is the other process's now
+            return Requeue((until - situation.now) / timedelta(seconds=1))
         status = build_status(situation, decision, None)
         if status != run.task.status and is_settled(run.task):
             if not await self._restore_status(run, status):

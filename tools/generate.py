@@ -9,6 +9,7 @@ import yaml
 
 from controller.api.crd import KINDS, definition
 from tools.metrics_table import with_metrics
+from tools.question_moves import question_states_page
 from tools.reasons import guards_page, terminal_reasons_page
 from tools.reference import reference_pages
 from tools.requirements import requirements_page
@@ -32,6 +33,7 @@ def generated() -> dict[Path, str]:
     )
     files[ROOT / "docs" / "terminal-reasons.md"] = terminal_reasons_page()
     files[ROOT / "docs" / "guards.md"] = guards_page()
+    files[ROOT / "docs" / "question-states.md"] = question_states_page()
     files[ROOT / "docs" / "requirements.md"] = requirements_page()
     readme = ROOT / "README.md"
     files[readme] = with_tables(readme.read_text("utf-8"))

@@ -228,7 +228,7 @@ class Fact(ApiModel):
 
 
 class QuestionState(StrEnum):
-    """Where a question stands. `Open` may become any other; the others never move by themselves."""
+    """Where a question stands; docs/question-states.md has every move that it may make."""
 
     OPEN = "Open"
     ANSWERED = "Answered"

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
-import socket
-import uuid
 from collections.abc import Iterator
 
 from controller.api.task import ResearchTask
@@ -17,11 +14,6 @@ from controller.reconcile import Reconciler, is_settled
 
 _LONGEST_WAIT_SECONDS = 5.0
 """What is waited for here tells nobody when it is mended, so it is looked at again."""
-
-
-def new_holder() -> str:
-    """Return the name of this process in `status.pending`: no other has ever had it."""
-    return f"{socket.gethostname()[:63]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
 @contextlib.contextmanager

@@ -25,11 +25,12 @@ from controller.cli.exits import INTERRUPTED
 from controller.cli.homes import Home, default_cache, default_store, open_local
 from controller.cli.jsonl import JournalLog
 from controller.cli.live import LiveProgress
-from controller.cli.local import drive, new_holder, stop_on_interrupt
+from controller.cli.local import drive, stop_on_interrupt
 from controller.cli.observer import Follower, RunObserver
 from controller.cli.plain import PlainProgress
 from controller.cli.terminal import Verbosity, count, is_live, labelled, output, visible, write
 from controller.clock import SystemClock
+from controller.holders import local_holder, local_process_may_live, process_exists
 from controller.ports import References, Source
 from controller.reconcile import Reconciler, is_settled
 from controller.references import Resolver
@@ -113,8 +114,13 @@ async def _run(request: _Request, store: LocalStore) -> int:
     resolver = Resolver(store, _source_maker(request, store))
     references = await _ready(request, store, resolver)
     await _tell_corpora(request, references)
+    holder = local_holder()
     reconciler = Reconciler(
-        store=store, references=resolver, clock=SystemClock(), holder=new_holder()
+        store=store,
+        references=resolver,
+        clock=SystemClock(),
+        holder=holder,
+        may_live=partial(local_process_may_live, holder, exists=process_exists),
     )
     with _observers(request) as observers:
         recorded = await store.list_steps(await store.get_task(key), 0)

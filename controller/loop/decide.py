@@ -28,11 +28,11 @@ from controller.loop.breakers import (
 )
 from controller.loop.closing import close, note, same_ending, wake_up, with_attempt
 from controller.loop.degrade import FALLBACK_MODEL, switch_to_fallback
+from controller.loop.doubt import foreign_intent, left_until
 from controller.loop.hand_off import approval, clarification
 from controller.loop.intents import SearchArguments
 from controller.loop.lifetime import kept
 from controller.loop.model_policy import chosen, planning_turn
-from controller.loop.recording import intent_of
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
 from controller.loop.state import ErrorCount, Retry, RunState, reopened
 from controller.loop.validity import fault_of
@@ -85,12 +85,12 @@ def reopening(situation: Situation) -> Decision | None:
 
 def pending_in_doubt(situation: Situation) -> Decision | None:
     """What another process began is settled first: charged if paid, asked for if an effect."""
-    pending = situation.pending
-    if pending is None or pending.holder == situation.holder:
+    intent = foreign_intent(situation)
+    if intent is None:
         return None
-    if pending.index != situation.state.next_index:
-        return None
-    intent = intent_of(pending)
+    if (until := left_until(situation)) is not None:
+        message = f"another process, which may be alive, is at the {intent.action}"
+        return Wait(RunningReason.RUNNING, message, until)
     return {
         ActionClass.PURE: None,
         ActionClass.PAID: Interrupt(intent),

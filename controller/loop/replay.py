@@ -22,6 +22,7 @@ from controller.loop.decide import decide
 from controller.loop.divergence import ReplayDivergence, divergence
 from controller.loop.extractive import performed
 from controller.loop.intents import Intent, SearchArguments
+from controller.loop.moves import illegal_move
 from controller.loop.recorded import (
     Recorded,
     Surroundings,
@@ -176,6 +177,7 @@ def decided_again(task: ResearchTask, steps: Sequence[ResearchStep], specs: Spec
             )
             counts = _step_again(counts, situation, step.spec, recorded)
             counts = _sealed_again(counts, step.spec, assessed.of(spec, after).fingerprint)
+            counts = _moved_again(counts, step.spec, assessment, assessed.of(spec, after))
         if counts.divergence is not None:
             return counts
         state, surroundings = after, surroundings.after(recorded)
@@ -310,6 +312,17 @@ def _sealed_again(counts: Replayed, step: ResearchStepSpec, fingerprint: str) ->
     operation_id = journal.operation_id(step.task_uid, step.index, step.action, step.arguments)
     again = {"operationId": operation_id, "fingerprint": fingerprint}
     return replace(counts, divergence=divergence(step.index, "sealed with", sealed, again))
+
+
+def _moved_again(
+    counts: Replayed, step: ResearchStepSpec, before: Assessment, after: Assessment
+) -> Replayed:
+    """Look whether the step moved each question's state as it may (S1.4)."""
+    moved = illegal_move(step.action, before, after) if counts.divergence is None else None
+    if moved is None:
+        return counts
+    different = ReplayDivergence(step.index, "question state", moved, "no legal move")
+    return replace(counts, divergence=different)
 
 
 def _what_the_status_shows(

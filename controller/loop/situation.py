@@ -27,7 +27,8 @@ class MissingReference:
 class Situation:
     """Everything that a decision may depend on.
 
-    `models` has the task's model and, where that is ready, its fallback.
+    `models` has the task's model and, where that is ready, its fallback. `holder_may_live` says of
+    the process that stored `pending`, if it is another one, that it is not known to be gone.
     """
 
     task: ResearchTask
@@ -36,6 +37,7 @@ class Situation:
     now: datetime
     holder: str
     pending: Pending | None = None
+    holder_may_live: bool = False
     missing: MissingReference | None = None
     remote_sources: frozenset[str] = frozenset()
     models: tuple[ModelTerms, ...] = ()

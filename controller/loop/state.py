@@ -21,6 +21,7 @@ from controller.api.records import (
     NoteKind,
     PublishRecord,
     Query,
+    QuestionState,
     SearchRecord,
     SearchStatus,
     Statement,
@@ -322,6 +323,8 @@ def _extracted(state: RunState, spec: ResearchStepSpec) -> RunState:
 
 def _concluded(state: RunState, spec: ResearchStepSpec) -> RunState:
     answer = _required(spec.answer, spec)
+    if answer.state is QuestionState.OPEN:
+        raise JournalError("IllegalMove", f"step {spec.index} concludes that a question is Open")
     return replace(state, answers={**state.answers, answer.question_id: answer}, statements=None)
 
 

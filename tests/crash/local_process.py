@@ -18,9 +18,10 @@ from functools import partial
 from pathlib import Path
 
 from controller.api.source import ResearchSource
-from controller.cli.local import drive, new_holder, stop_on_interrupt
+from controller.cli.local import drive, stop_on_interrupt
 from controller.cli.observer import Follower
 from controller.clock import SystemClock
+from controller.holders import local_holder
 from controller.ports import SearchOutcome, Source, SourceObservation, TaskKey
 from controller.reconcile import Reconciler
 from controller.references import Resolver
@@ -86,7 +87,7 @@ async def _drive(options: argparse.Namespace, store: LocalStore) -> int:
         store=store,
         references=Resolver(store, make),
         clock=SystemClock(),
-        holder=new_holder(),
+        holder=local_holder(),
     )
     with stop_on_interrupt(reconciler) as stop:
         await drive(reconciler, key, await Follower.from_now_on(store, key, ()), stop)

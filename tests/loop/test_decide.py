@@ -247,6 +247,25 @@ class TestPendingInDoubt:
         decision = decide(situation(pending=pending(ActionName.SEARCH), remote_sources=remote))
         assert isinstance(decision, Interrupt)
 
+    # S4.8
+    def test_a_paid_action_of_a_process_that_may_live_is_left_to_it_for_its_time(self) -> None:
+        def at(seconds: float, action: ActionName = ActionName.SEARCH) -> Decision:
+            return decide(
+                situation(
+                    pending=pending(action),
+                    remote_sources=frozenset({"manual"}),
+                    holder_may_live=True,
+                    now=NOW + timedelta(seconds=seconds),
+                )
+            )
+
+        waits = at(119.9)
+        assert isinstance(waits, Wait)
+        assert waits.until == NOW + timedelta(seconds=120)  # spec.progressPolicy
+        assert isinstance(at(120), Interrupt)
+        assert isinstance(at(0, ActionName.PUBLISH), Act)  # asked for by its operation id
+        assert isinstance(at(0, ActionName.CONCLUDE), Act)  # costs nothing to do again
+
     def test_one_of_this_process_is_not_in_doubt(self) -> None:
         own = pending(ActionName.SEARCH, holder="operator-1")
         remote = frozenset({"manual"})

@@ -82,8 +82,11 @@ def test_the_samples_can_be_applied_as_the_readme_says(installed: ControlPlane) 
     installed.kubectl("apply", f"--namespace={namespace}", "-k", str(MANIFESTS / "samples"))
     answer = installed.kubectl("get", "rtask", f"--namespace={namespace}", "--output=name")
     assert answer.stdout.split() == [
+        "researchtask.research.fixpoint.dev/approval",
+        "researchtask.research.fixpoint.dev/four-phases",
         "researchtask.research.fixpoint.dev/manual",
         "researchtask.research.fixpoint.dev/minimal",
+        "researchtask.research.fixpoint.dev/weekly-report",
     ]
 
 

@@ -5,17 +5,26 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from controller.api.reasons import ExitCode
 from tests.manifests.conftest import MANIFESTS, ROOT
 
 
 def run(sample: str, folder: Path) -> dict[str, Any]:
     """Run a sample with the command line; return its report."""
-    subprocess.run(
+    command(sample, folder).check_returncode()
+    report: dict[str, Any] = json.loads((folder / "report.json").read_text("utf-8"))
+    return report
+
+
+def command(sample: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
         [
             sys.executable, "-m", "controller.cli.main", "run",
             "--file", str(MANIFESTS / "samples" / sample),
@@ -23,12 +32,10 @@ def run(sample: str, folder: Path) -> dict[str, Any]:
             "--output", str(folder),
             "--verbosity", "0",
         ],
-        check=True,
+        check=False,
         cwd=ROOT,
         timeout=120,
     )  # fmt: skip
-    report: dict[str, Any] = json.loads((folder / "report.json").read_text("utf-8"))
-    return report
 
 
 def answers(report: dict[str, Any]) -> dict[str, tuple[str, list[str]]]:
@@ -68,7 +75,49 @@ def test_a_question_without_an_answer_is_certified_and_costs_no_success(tmp_path
     assert found["compression"][1] == []
 
 
-@pytest.mark.parametrize("sample", ["minimal.yaml", "manual.yaml"])
+def test_four_phases_are_three_questions_and_a_report(tmp_path: Path) -> None:
+    # S0.47
+    report = run("four-phases.yaml", tmp_path)
+    assert report["ending"]["reason"] == "GoalReached"
+    found = answers(report)
+    assert {name: state for name, (state, _) in found.items()} == dict.fromkeys(
+        ("overview", "key-facts", "applications"), "Answered"
+    )
+    assert "Weather stations" in found["applications"][1][0]
+
+
+def test_a_draft_waits_for_its_approval_and_nothing_is_published(tmp_path: Path) -> None:
+    # S1.39
+    assert command("approval.yaml", tmp_path).returncode == ExitCode.HAND_OFF
+    assert not (tmp_path / "report.json").exists()
+
+
+def tasks() -> Iterator[dict[str, Any]]:
+    for path in sorted((MANIFESTS / "samples").glob("*.yaml")):
+        for found in yaml.safe_load_all(path.read_text("utf-8")):
+            if found.get("kind") == "ResearchTask":
+                yield found["spec"]
+
+
+def test_each_kind_of_work_has_a_sample_with_a_class_and_ceilings_of_its_own() -> None:
+    # S3.12
+    specs = list(tasks())
+    classes = [spec["jobClass"] for spec in specs]
+    assert sorted(set(classes)) == sorted(classes)
+    assert len(classes) >= 5
+    assert all("maxSteps" in spec["budgets"] for spec in specs)
+
+
+def test_the_weekly_report_has_several_ways_to_stop_and_a_week_between_its_rounds() -> None:
+    # S4.44
+    (spec,) = (spec for spec in tasks() if spec["jobClass"] == "weekly-report")
+    assert spec["refreshIntervalSeconds"] == 7 * 24 * 3600
+    assert spec["budgets"]["maxSteps"] <= 20
+    assert spec["progressPolicy"]["maxStalledSteps"] == 2
+    assert spec["budgets"]["activeDeadlineSeconds"] == 300
+
+
+@pytest.mark.parametrize("sample", ["minimal.yaml", "manual.yaml", "four-phases.yaml"])
 def test_a_sample_gives_the_same_report_twice(tmp_path: Path, sample: str) -> None:
     digests = []
     for name in ("first", "second"):

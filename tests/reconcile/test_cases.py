@@ -214,6 +214,24 @@ class TestDowntime:
         assert (await world.task(key)).status.terminal_reason is TerminalReason.GOAL_REACHED
 
 
+# S1.35
+async def test_a_clock_that_goes_back_refunds_no_time(world: World) -> None:
+    key, operator = world.apply(budgets={"activeDeadlineSeconds": 600}), world.operator()
+    while not world.lamp.searches:
+        await operator.reconcile(key)
+        world.clock.advance(100)
+    before = (await world.task(key)).status.usage
+    assert before is not None
+    assert before.active_seconds >= 100
+    world.clock.advance(-3600)
+    await world.run(key, operator)
+    status = (await world.task(key)).status
+    assert status.terminal_reason is TerminalReason.GOAL_REACHED
+    assert status.usage is not None
+    assert status.usage.active_seconds >= before.active_seconds
+    assert all(s.spec.active_milliseconds >= 0 for s in await world.steps(key))
+
+
 async def test_a_wake_up_that_is_delivered_twice_is_one_step(world: World) -> None:
     # E16
     world.lamp.failures = [RetryableError("Unreachable", "no route")] * 2
@@ -307,7 +325,7 @@ class StaleStore:
 
 
 async def test_a_stale_copy_of_the_task_repeats_no_step(world: World) -> None:
-    # E20
+    # E20, S1.37
     store = StaleStore(world.store)
     operator = Reconciler(
         store=store.port, references=world.references, clock=world.clock, holder="operator-0"

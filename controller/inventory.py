@@ -12,13 +12,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from controller.api.reasons import TerminalReason
 from controller.api.task import DesiredState, request_of
 from controller.ports import TaskKey
 from controller.readiness import ReferenceKey, ReferenceKind
 
 
 class SeenTask(NamedTuple):
-    """One version of a task, as far as it is kept."""
+    """One version of a task, as far as it is kept.
+
+    `digests` is what a task that succeeded found its sources to hold, by name: it is looked at
+    again when one of them holds something else.
+    """
 
     resource_version: int
     uid: str
@@ -28,6 +33,7 @@ class SeenTask(NamedTuple):
     has_report: bool
     wake_up_time: datetime | None = None
     is_cancelled: bool = False
+    digests: tuple[tuple[str, str | None], ...] = ()
 
     def refers_to(self, key: ReferenceKey) -> bool:
         """Say whether the task refers to a source or model of its own namespace."""
@@ -91,6 +97,16 @@ class Inventory:
             and seen.refers_to(reference)
         ]
 
+    def outdated_by(self, reference: ReferenceKey, digest: str) -> list[TaskKey]:
+        """Return the tasks that succeeded on something else than a source holds now."""
+        return [
+            key
+            for key, seen in self._tasks.items()
+            if key.namespace == reference.namespace
+            and seen.is_settled
+            and any(name == reference.name and held != digest for name, held in seen.digests)
+        ]
+
     def with_report(self) -> dict[TaskKey, str]:
         """Return the uids of the tasks that have ended and whose report should be there."""
         return {
@@ -141,6 +157,20 @@ def _seen(
         has_report=bool(status.get("report")),
         is_cancelled=spec.get("desiredState") == DesiredState.CANCELLED,
         wake_up_time=_time(status.get("nextWakeUpTime")),
+        digests=_digests(spec, status),
+    )
+
+
+def _digests(
+    spec: Mapping[str, Any], status: Mapping[str, Any]
+) -> tuple[tuple[str, str | None], ...]:
+    """Read what a task found its sources to hold, if it is looked at again when that changes."""
+    is_running = spec.get("desiredState", DesiredState.RUNNING) == DesiredState.RUNNING
+    if status.get("terminalReason") != TerminalReason.GOAL_REACHED or not is_running:
+        return ()
+    return tuple(
+        (sys.intern(seen["name"]), sys.intern(digest) if (digest := seen.get("digest")) else None)
+        for seen in status.get("sources") or ()
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
@@ -125,12 +125,25 @@ class Resolver:
                 sources[reference.name] = found
         if task.spec.model_ref is not None:
             missing.append(await self._model(_Name(namespace, task.spec.model_ref.name)))
+        digests = self._digests(namespace, sources)
         if not missing:
-            return References(sources)
+            return References(sources, digests=digests)
         message = "; ".join(problem.message for problem in missing)
         return References(
-            sources, MissingReference(missing[0].reason, message[:1024]), LOOK_AGAIN_SECONDS
+            sources,
+            MissingReference(missing[0].reason, message[:1024]),
+            LOOK_AGAIN_SECONDS,
+            digests,
         )
+
+    def _digests(self, namespace: str, names: Iterable[str]) -> dict[str, str]:
+        """Return what sources held when they were looked at last."""
+        looked = {name: self._looked.get(_Name(namespace, name)) for name in names}
+        return {
+            name: known.found.digest
+            for name, known in looked.items()
+            if known is not None and isinstance(known.found, SourceObservation)
+        }
 
     async def observe(
         self, resource: ResearchSource, *, max_age_seconds: float

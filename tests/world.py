@@ -29,7 +29,15 @@ from controller.api.step import ResearchStep
 from controller.api.task import ResearchTask
 from controller.evidence.terms import content_terms, term_weight
 from controller.loop.situation import MissingReference
-from controller.ports import Passage, References, SearchOutcome, Source, SourceObservation, TaskKey
+from controller.ports import (
+    Passage,
+    References,
+    Reread,
+    SearchOutcome,
+    Source,
+    SourceObservation,
+    TaskKey,
+)
 from controller.reconcile import Reconciler
 from controller.store.local import LocalStore
 
@@ -70,6 +78,7 @@ class MemorySource:
     def __init__(self, name: str, documents: Mapping[str, Mapping[str, str]]) -> None:
         self.name = name
         self.searches: list[str] = []
+        self.reads: list[str] = []
         self.failures: list[ActionError] = []
         self._digest = digest_of({k: dict(v) for k, v in documents.items()})
         self._passages = [p for at, text in documents.items() for p in self._of(at, text)]
@@ -98,6 +107,17 @@ class MemorySource:
             term_weights=tuple(self._weight(term) for term in terms),
             corpus_digest=self._digest,
         )
+
+    async def read(self, locator: str) -> Reread:
+        """Return a document as it is now, or the next failure."""
+        self.reads.append(locator)
+        if self.failures:
+            raise self.failures.pop(0)
+        found = [p for p in self._passages if p.document.locator == locator]
+        if not found:
+            return Reread(None, corpus_digest=self._digest)
+        blocks = tuple(block for passage in found for block in passage.blocks)
+        return Reread(found[0].document, blocks, self._digest)
 
     def _weight(self, term: str) -> TermWeight:
         frequency = sum(term.casefold() in self._words(p) for p in self._passages)
@@ -156,7 +176,12 @@ class StaticReferences:
             if reference.name not in self.sources:
                 message = f"ResearchSource {reference.name} is not there"
                 return References({}, MissingReference(AcceptedReason.SOURCE_NOT_FOUND, message))
-        return References(self.sources)
+        digests = {
+            name: (await source.observe()).digest
+            for name, source in self.sources.items()
+            if not source.is_remote
+        }
+        return References(self.sources, digests=digests)
 
 
 class World:

@@ -24,8 +24,9 @@ from controller.api.reasons import TerminalReason
 from controller.api.records import SearchRecord, SearchStatus
 from controller.api.step import Outcome, StepError
 from controller.fault_points import during
-from controller.loop.intents import CLOSING_ACTIONS, Intent, SearchArguments
+from controller.loop.intents import CLOSING_ACTIONS, Intent, ReverifyArguments, SearchArguments
 from controller.loop.recording import Attempt, Found
+from controller.loop.reverification import unreachable
 from controller.loop.situation import Situation
 from controller.loop.status import shortened
 from controller.ports import Clock
@@ -64,6 +65,8 @@ async def attempt(context: Context, intent: Intent, clock: Clock) -> Attempt:
     ended = clock.now()
     if error is None:
         return Attempt(Outcome.COMPLETED, found, ended, ended - began)
+    if (unchecked := _unchecked(context.situation, intent, error)) is not None:
+        return Attempt(Outcome.COMPLETED, unchecked, ended, ended - began)
     return _failed(context.situation, intent, error, ended, ended - began)
 
 
@@ -101,8 +104,7 @@ def _limit(situation: Situation) -> str:
 def _failed(
     situation: Situation, intent: Intent, error: ActionError, ended: datetime, took: timedelta
 ) -> Attempt:
-    retries_left = intent.attempt <= situation.task.spec.progress_policy.max_action_retries
-    is_retried = isinstance(error, RetryableError) and retries_left
+    is_retried = _is_retried(situation, intent, error)
     retry_after = error.retry_after_seconds if isinstance(error, RetryableError) else None
     message = str(error) if is_retried or intent.attempt == 1 else _spent(intent, error)
     return Attempt(
@@ -119,6 +121,25 @@ def _failed(
             else None,
         ),
     )
+
+
+def _unchecked(situation: Situation, intent: Intent, error: ActionError) -> Found | None:
+    """Return what is recorded of a document that no attempt reaches: its facts are unchecked.
+
+    That a source cannot be reached now ends no run whose facts were verified before.
+    """
+    arguments = intent.arguments
+    is_defect = error.error_class == TerminalReason.INTERNAL_ERROR
+    if not isinstance(arguments, ReverifyArguments) or intent.opens_round or is_defect:
+        return None
+    if _is_retried(situation, intent, error):
+        return None
+    return unreachable(situation, arguments, _spent(intent, error))
+
+
+def _is_retried(situation: Situation, intent: Intent, error: ActionError) -> bool:
+    retries_left = intent.attempt <= situation.task.spec.progress_policy.max_action_retries
+    return isinstance(error, RetryableError) and retries_left
 
 
 def _subject(intent: Intent, error: ActionError) -> str:

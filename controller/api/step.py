@@ -33,6 +33,7 @@ from controller.api.records import (
     SearchRecord,
     Statement,
 )
+from controller.api.rounds import ReverifyRecord, RoundOpening
 
 FORMAT_VERSION: Final = 1
 """The version of the journal's format; a newer one is not read (`JournalCorrupt`)."""
@@ -54,6 +55,7 @@ class ActionName(StrEnum):
     EXTRACT = "Extract"
     REFINE = "Refine"
     CONCLUDE = "Conclude"
+    REVERIFY = "Reverify"
     ASK = "Ask"
     DRAFT = "Draft"
     PUBLISH = "Publish"
@@ -162,6 +164,8 @@ class ResearchStepSpec(ApiModel):
     publish: PublishRecord | None = None
     ask: AskRecord | None = None
     note: NoteRecord | None = None
+    opening: RoundOpening | None = None
+    reverify: ReverifyRecord | None = None
     fingerprint: Digest
     previous_digest: Digest
     digest: Digest

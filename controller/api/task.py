@@ -327,6 +327,16 @@ class JournalStatus(ApiModel):
     digest: Digest
 
 
+class SourceSeen(ApiModel):
+    """What a source held when the round looked at it.
+
+    No digest: it was not there, or was looked at in more than one state.
+    """
+
+    name: Name
+    digest: Digest | None = None
+
+
 class ReportStatus(ApiModel):
     """Where the report is, and what it holds."""
 
@@ -386,6 +396,7 @@ class ResearchTaskStatus(ApiModel):
     round: Count | None = None
     last_handled_requested_at: Annotated[str | None, Field(max_length=MAX_REQUEST)] = None
     usage: Usage | None = None
+    totals: Usage | None = None
     pending: Pending | None = None
     progress: Progress | None = None
     quality: Quality | None = None
@@ -393,6 +404,7 @@ class ResearchTaskStatus(ApiModel):
     consecutive_errors: Annotated[
         tuple[ConsecutiveErrors, ...], Field(max_length=9), listed("subject")
     ] = ()
+    sources: Annotated[tuple[SourceSeen, ...], Field(max_length=8), listed("name")] = ()
     next_wake_up_time: Time | None = None
     wake_up_reason: Word | None = None
     awaiting: Awaiting | None = None

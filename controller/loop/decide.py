@@ -24,7 +24,8 @@ from controller.loop.hand_off import approval, clarification
 from controller.loop.intents import Intent, parse_arguments
 from controller.loop.lifetime import kept
 from controller.loop.policy import next_intent
-from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
+from controller.loop.rounds import goes_on_without_sources, next_round
+from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
 from controller.loop.state import ErrorCount, Retry, RunState, reopened
 from controller.loop.validity import fault_of
 
@@ -43,6 +44,17 @@ def journal_corrupt(situation: Situation) -> Decision | None:
     return End(TerminalReason.JOURNAL_CORRUPT, f"{error.error_class}: {error}") if error else None
 
 
+def round_due(situation: Situation) -> Decision | None:
+    """A run that has succeeded gets another round when it is to be looked at again.
+
+    A task that is kept no longer is not refreshed.
+    """
+    opening = next_round(situation)
+    if opening is None or isinstance(kept(situation, _ended(situation)), Remove):
+        return None
+    return opening
+
+
 def already_terminal(situation: Situation) -> Decision | None:
     """A run that has ended stays so for its generation and request."""
     closing = situation.state.closing
@@ -50,7 +62,7 @@ def already_terminal(situation: Situation) -> Decision | None:
         return None
     ending = TerminalReason(closing.decision.reason)
     if situation.state.closed:
-        return End(ending, closing.decision.message)
+        return _ended(situation)
     return close(situation, ending, closing.decision.message)
 
 
@@ -62,7 +74,7 @@ def reopening(situation: Situation) -> Decision | None:
     closing = situation.state.closing
     if closing is None:
         return None
-    before = End(TerminalReason(closing.decision.reason), closing.decision.message)
+    before = _ended(situation)
     if situation.state.closed and situation.task.spec.desired_state is not DesiredState.RUNNING:
         return before
     fresh = reopened(situation.state)
@@ -144,7 +156,7 @@ def deadline_exceeded(situation: Situation) -> Decision | None:
 def references_not_ready(situation: Situation) -> Decision | None:
     """Waiting is not ending: the run goes on when what is missing is there."""
     missing, is_noted = situation.missing, situation.state.pause is NoteKind.WAITING
-    if missing is None:
+    if missing is None or goes_on_without_sources(situation):
         return None
     if not is_noted or situation.state.pause_reason != missing.reason:
         return note(NoteKind.WAITING, missing.reason, missing.message)
@@ -288,6 +300,7 @@ def nothing_left(situation: Situation) -> Decision:
 
 GUARDS: Final[tuple[Guard, ...]] = (
     journal_corrupt,  # what cannot be trusted is not acted on
+    round_due,  # a run that succeeded is kept true
     already_terminal,  # an ended run stays ended, a closing one closes
     reopening,  # a new generation or request may start it again
     pending_in_doubt,  # charged before anything else may end the run
@@ -310,6 +323,13 @@ GUARDS: Final[tuple[Guard, ...]] = (
     next_action,
     nothing_left,
 )
+
+
+def _ended(situation: Situation) -> End:
+    """Return the ending that the closing steps were taken under."""
+    closing = situation.state.closing
+    assert closing is not None
+    return End(TerminalReason(closing.decision.reason), closing.decision.message)
 
 
 def _asked_too_late(situation: Situation, retry: Retry, deadline: datetime) -> Decision:

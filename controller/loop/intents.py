@@ -11,8 +11,18 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from controller.api.base import ApiModel, Digest, Label, Message, Name, Title, Word, canonical_json
-from controller.api.records import FieldName, NoteKind
+from controller.api.base import (
+    ApiModel,
+    Count,
+    Digest,
+    Label,
+    Message,
+    Name,
+    Title,
+    Word,
+    canonical_json,
+)
+from controller.api.records import DocumentId, FieldName, NoteKind
 from controller.api.step import ActionName, StepDecision
 
 
@@ -34,6 +44,18 @@ class QuestionArguments(ApiModel):
     """The question that `Extract`, `Refine` or `Conclude` works on."""
 
     question_id: Label
+
+
+class ReverifyArguments(ApiModel):
+    """The document of carried facts that is read again; none: the round is opened.
+
+    An opening for the sake of a source names it, and the digest that it has now.
+    """
+
+    round: Count
+    document_id: DocumentId | None = None
+    source_name: Name | None = None
+    corpus_digest: Digest | None = None
 
 
 class DraftArguments(ApiModel):
@@ -68,6 +90,7 @@ Arguments = (
     PlanArguments
     | SearchArguments
     | QuestionArguments
+    | ReverifyArguments
     | DraftArguments
     | PublishArguments
     | AskArguments
@@ -80,6 +103,7 @@ ARGUMENTS: Final[dict[ActionName, type[Arguments]]] = {
     ActionName.EXTRACT: QuestionArguments,
     ActionName.REFINE: QuestionArguments,
     ActionName.CONCLUDE: QuestionArguments,
+    ActionName.REVERIFY: ReverifyArguments,
     ActionName.DRAFT: DraftArguments,
     ActionName.PUBLISH: PublishArguments,
     ActionName.ASK: AskArguments,
@@ -107,6 +131,12 @@ class Intent:
         return None
 
     @property
+    def opens_round(self) -> bool:
+        """Whether the action opens a new round: a record, without anything done in the world."""
+        arguments = self.arguments
+        return isinstance(arguments, ReverifyArguments) and arguments.document_id is None
+
+    @property
     def arguments_json(self) -> str:
         """The normalised arguments."""
         return canonical_json(self.arguments.to_json())
@@ -114,9 +144,18 @@ class Intent:
     @property
     def subject(self) -> str:
         """Whose failures an attempt's failure is counted with: a source's, the report's, ours."""
-        if isinstance(self.arguments, SearchArguments):
-            return f"source/{self.arguments.source_name}"
+        if (source_name := called_source(self.arguments)) is not None:
+            return f"source/{source_name}"
         return "report" if self.action in CLOSING_ACTIONS else "operator"
+
+
+def called_source(arguments: Arguments) -> str | None:
+    """Return the source that an action with these arguments asks, None: it asks none."""
+    if isinstance(arguments, SearchArguments):
+        return arguments.source_name
+    if isinstance(arguments, ReverifyArguments) and arguments.document_id is not None:
+        return arguments.source_name
+    return None
 
 
 def parse_arguments(action: ActionName, arguments_json: str) -> Arguments:

@@ -25,8 +25,11 @@ SEARCHES_FOR_ABSENCE: Final = 3
 
 _CLOSING: Final = frozenset({ActionName.DRAFT, ActionName.PUBLISH})
 
-_NEVER_STALLED: Final = frozenset({ActionName.PLAN, ActionName.REFINE, ActionName.ASK})
-"""Planning writes queries: the searches after it tell whether anything came of it."""
+_NEVER_STALLED: Final = frozenset(
+    {ActionName.PLAN, ActionName.REFINE, ActionName.ASK, ActionName.REVERIFY}
+)
+"""Planning writes queries: the searches after it tell whether anything came of it. To read again
+what is known brings nothing new where nothing holds any more, and is bounded by what is known."""
 
 
 @dataclass(frozen=True)

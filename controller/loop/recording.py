@@ -21,6 +21,7 @@ from controller.api.records import (
     SearchRecord,
     Statement,
 )
+from controller.api.rounds import ReverifyRecord, RoundOpening
 from controller.api.step import (
     FORMAT_VERSION,
     ActionClass,
@@ -54,6 +55,8 @@ class Found:
     publish: PublishRecord | None = None
     ask: AskRecord | None = None
     note: NoteRecord | None = None
+    opening: RoundOpening | None = None
+    reverify: ReverifyRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,8 @@ def is_same_intent(stored: Pending | None, wanted: Pending) -> bool:
 def record(situation: Situation, pending: Pending, attempt: Attempt) -> ResearchStepSpec:
     """Return the sealed step of an attempt."""
     state, task, intent, found = situation.state, situation.task, intent_of(pending), attempt.found
-    counted = intent.action is not ActionName.NOTE and intent.action not in CLOSING_ACTIONS
+    is_record = intent.action is ActionName.NOTE or intent.opens_round
+    counted = not is_record and intent.action not in CLOSING_ACTIONS
     paid = situation.action_class(intent) is ActionClass.PAID
     spec = ResearchStepSpec(
         format_version=FORMAT_VERSION,
@@ -114,7 +118,7 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Research
         task_uid=state.task_uid,
         generation=task.metadata.generation,
         request=task.request,
-        round=state.round,
+        round=state.round + intent.opens_round,
         index=pending.index,
         attempt=pending.attempt,
         holder=pending.holder,
@@ -143,6 +147,8 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Research
         publish=found.publish,
         ask=found.ask,
         note=found.note,
+        opening=found.opening,
+        reverify=found.reverify,
         fingerprint=journal.UNSEALED,
         previous_digest=state.digest,
         digest=journal.UNSEALED,

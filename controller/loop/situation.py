@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from controller.api.errors import JournalError
@@ -10,7 +11,7 @@ from controller.api.reasons import AcceptedReason, RunningReason, TerminalReason
 from controller.api.step import ActionClass, ActionName
 from controller.api.task import Awaiting, Pending, ResearchTask
 from controller.loop.assessment import Assessment
-from controller.loop.intents import Intent, SearchArguments
+from controller.loop.intents import Intent, called_source
 from controller.loop.state import RunState
 
 
@@ -24,7 +25,10 @@ class MissingReference:
 
 @dataclass(frozen=True)
 class Situation:
-    """Everything that a decision may depend on."""
+    """Everything that a decision may depend on.
+
+    `source_digests` says what the sources hold now, by name; one that is not there is not known.
+    """
 
     task: ResearchTask
     state: RunState
@@ -35,6 +39,7 @@ class Situation:
     missing: MissingReference | None = None
     remote_sources: frozenset[str] = frozenset()
     journal_error: JournalError | None = None
+    source_digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def active_milliseconds(self) -> int:
@@ -57,10 +62,7 @@ class Situation:
         """Return what a crash during the action would mean."""
         if intent.action is ActionName.PUBLISH:
             return ActionClass.EFFECT
-        arguments = intent.arguments
-        remote = (
-            isinstance(arguments, SearchArguments) and arguments.source_name in self.remote_sources
-        )
+        remote = called_source(intent.arguments) in self.remote_sources
         return ActionClass.PAID if remote else ActionClass.PURE
 
 
@@ -96,6 +98,7 @@ class End:
     reason: TerminalReason
     message: str
     until: datetime | None = None
+    wake_up_reason: str = "Expired"
 
 
 @dataclass(frozen=True)

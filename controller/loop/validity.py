@@ -18,11 +18,6 @@ def fault_of(spec: ResearchTaskSpec) -> str | None:
             "spec.decisionPolicy ModelProposed",
             "use Directed",
         ),
-        (
-            spec.refresh_interval_seconds is not None,
-            "spec.refreshIntervalSeconds",
-            "leave it out, and create the task again when the sources have changed",
-        ),
     ):
         if is_asked_for:
             return f"{field} is not supported by this version: {mend}"

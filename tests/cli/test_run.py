@@ -128,7 +128,7 @@ ENDINGS = {
         "SourcesExhausted",
     ),
     "what is asked for is not supported": (
-        {"refreshIntervalSeconds": 600},
+        {"decisionPolicy": "ModelProposed", "modelRef": {"name": "some"}},
         5,
         "InvalidSpec",
     ),

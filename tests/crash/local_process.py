@@ -21,7 +21,7 @@ from controller.api.source import ResearchSource
 from controller.cli.local import drive, new_holder, stop_on_interrupt
 from controller.cli.observer import Follower
 from controller.clock import SystemClock
-from controller.ports import SearchOutcome, Source, SourceObservation, TaskKey
+from controller.ports import Reread, SearchOutcome, Source, SourceObservation, TaskKey
 from controller.reconcile import Reconciler
 from controller.references import Resolver
 from controller.sources.corpus import ConfigMaps, make_source
@@ -51,6 +51,13 @@ class RemoteSource:
         assert pending is not None, "a call without an intent"
         _append(self._calls, pending.operation_id)
         return await self._corpus.search(query, limit=limit, terms=terms)
+
+    async def read(self, locator: str) -> Reread:
+        """Write the call down, then answer it."""
+        pending = (await self._store.get_task(self._key)).status.pending
+        assert pending is not None, "a call without an intent"
+        _append(self._calls, pending.operation_id)
+        return await self._corpus.read(locator)
 
 
 def main() -> int:

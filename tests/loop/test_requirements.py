@@ -37,6 +37,7 @@ def test_a_completed_step_without_its_typed_record_is_refused(action: ActionName
         ActionName.SEARCH: '{"questionId": "q", "sourceName": "s", "query": "x"}',
         ActionName.PLAN: "{}",
         ActionName.NOTE: '{"kind": "Resumed"}',
+        ActionName.REVERIFY: '{"round": 1, "documentId": "d-0123456789ab", "sourceName": "s"}',
     }.get(action, '{"questionId": "q"}')
     with pytest.raises(JournalError) as raised:
         apply(planned(), step(index=1, action=action, arguments=arguments))

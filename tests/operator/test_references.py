@@ -217,12 +217,14 @@ class Ready:
     def __init__(self, home: Home) -> None:
         self.home = home
         self.changed: list[ReferenceKey] = []
+        self.observed: list[tuple[str, str]] = []
         self.loop = Readiness(
             store=home.store,
             resolver=home.resolver(),
             clock=SystemClock(),
             check_seconds=180,
             on_change=self.changed.append,
+            on_observed=lambda key, digest: self.observed.append((key.name, digest)),
         )
 
     async def look(self, kind: ReferenceKind, name: str) -> float | None:

@@ -259,7 +259,7 @@ class TestFailures:
         {"questions": [ABSENT], "progressPolicy": {"maxStalledSteps": 1}},
         {"questions": [ABSENT]},
         {"desiredState": "Cancelled"},
-        {"refreshIntervalSeconds": 600},
+        {"decisionPolicy": "ModelProposed", "modelRef": {"name": "some"}},
     ],
     ids=["StepBudgetExhausted", "NoProgress", "SourcesExhausted", "Cancelled", "InvalidSpec"],
 )

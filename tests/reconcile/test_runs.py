@@ -142,7 +142,10 @@ async def test_only_absent_answers_exhaust_the_sources(world: World) -> None:
     ("spec", "reason"),
     [
         ({"desiredState": "Cancelled"}, TerminalReason.CANCELLED),
-        ({"refreshIntervalSeconds": 600}, TerminalReason.INVALID_SPEC),
+        (
+            {"decisionPolicy": "ModelProposed", "modelRef": {"name": "some"}},
+            TerminalReason.INVALID_SPEC,
+        ),
         ({"budgets": {"maxStepsPerQuestion": 2}}, TerminalReason.STEP_BUDGET_EXHAUSTED),
     ],
 )

@@ -44,6 +44,7 @@ from controller.api.task import (
     ReportStatus,
     ResearchTask,
     ResearchTaskStatus,
+    SourceSeen,
     Usage,
 )
 from controller.ports import StoredReport
@@ -210,6 +211,7 @@ def full_status(*, round_number: int = 1) -> ResearchTaskStatus:
         round=round_number,
         last_handled_requested_at="2026-03-01",
         usage=Usage(steps=7, source_calls=1, active_seconds=3, writes=14, resumes=1),
+        totals=Usage(steps=20, source_calls=1, active_seconds=9, writes=33, resumes=1),
         pending=Pending(
             index=7,
             action=ActionName.SEARCH,
@@ -243,6 +245,7 @@ def full_status(*, round_number: int = 1) -> ResearchTaskStatus:
             ),
         ),
         consecutive_errors=(ConsecutiveErrors(subject="s", error_class="Timeout", count=1),),
+        sources=(SourceSeen(name="django-docs", digest=DIGEST),),
         next_wake_up_time=NOON,
         wake_up_reason="BackOff",
         awaiting=Awaiting(fields=("region",), approval_digest=DIGEST, deadline=NOON),

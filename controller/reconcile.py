@@ -20,7 +20,13 @@ from controller.api.errors import AlreadyExistsError, ConflictError, JournalErro
 from controller.api.meta import ObjectMeta, OwnerReference
 from controller.api.reasons import TerminalReason
 from controller.api.step import ActionClass, ActionName, ResearchStep, ResearchStepSpec, step_name
-from controller.api.task import DesiredState, Pending, ResearchTask, ResearchTaskSpec
+from controller.api.task import (
+    DesiredState,
+    Pending,
+    ResearchTask,
+    ResearchTaskSpec,
+    source_mark,
+)
 from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.decide import decide
@@ -231,12 +237,11 @@ class Reconciler:
 
     async def _is_outdated(self, task: ResearchTask) -> bool:
         """Say whether a source holds something else than a task that succeeded found in it."""
-        if not task.status.sources or not is_kept_true(task):
+        marks = task.source_marks
+        if not marks or not is_kept_true(task):
             return False
         digests = (await self._references.resolve(task)).digests
-        return any(
-            digests.get(seen.name, seen.digest) != seen.digest for seen in task.status.sources
-        )
+        return any(mark != source_mark(digests[n]) for n, mark in marks.items() if n in digests)
 
     async def _fold(self, run: _Run) -> None:
         run.journal_error = None

@@ -26,7 +26,7 @@ from controller.api.records import (
     TermWeight,
 )
 from controller.api.step import ResearchStep
-from controller.api.task import ResearchTask
+from controller.api.task import REQUESTED_AT, ResearchTask
 from controller.evidence.terms import content_terms, term_weight
 from controller.loop.situation import MissingReference
 from controller.ports import (
@@ -80,6 +80,7 @@ class MemorySource:
         self.searches: list[str] = []
         self.reads: list[str] = []
         self.failures: list[ActionError] = []
+        self.texts = {at: "\n".join(text.values()) for at, text in documents.items()}
         self._digest = digest_of({k: dict(v) for k, v in documents.items()})
         self._passages = [p for at, text in documents.items() for p in self._of(at, text)]
         self._documents = len(documents)
@@ -207,12 +208,19 @@ class World:
             holder=f"operator-{next(self._holders)}",
         )
 
-    def apply(self, name: str = "task", **spec: Any) -> TaskKey:  # noqa: ANN401 - any field
+    def apply(
+        self,
+        name: str = "task",
+        *,
+        requested_at: str | None = None,
+        **spec: Any,  # noqa: ANN401 - any field
+    ) -> TaskKey:
         """Apply a task; by default with one question that the lamp manual answers."""
+        annotations = {} if requested_at is None else {REQUESTED_AT: requested_at}
         manifest = {
             "apiVersion": API_VERSION,
             "kind": "ResearchTask",
-            "metadata": {"name": name, "namespace": "default"},
+            "metadata": {"name": name, "namespace": "default", "annotations": annotations},
             "spec": {
                 "topic": "The lamp",
                 "questions": [{"id": "glow", "text": "What is the default of GLOW_LEVEL?"}],
@@ -222,6 +230,14 @@ class World:
         }
         self.store.apply(manifest)
         return TaskKey("default", name)
+
+    def now_holds(self, documents: Mapping[str, Mapping[str, str]]) -> MemorySource:
+        """Let the corpus hold something else from now on."""
+        is_remote = self.lamp.is_remote
+        self.lamp = MemorySource("lamp", documents)
+        self.lamp.is_remote = is_remote
+        self.references.sources["lamp"] = self.lamp
+        return self.lamp
 
     async def task(self, key: TaskKey) -> ResearchTask:
         """Return the task as it is stored."""

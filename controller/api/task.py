@@ -327,14 +327,12 @@ class JournalStatus(ApiModel):
     digest: Digest
 
 
-class SourceSeen(ApiModel):
-    """What a source held when the round looked at it.
+SourceMark = Annotated[str, Field(min_length=1, max_length=16, pattern=r"^([0-9a-f]{16}|-|[?])$")]
+"""What a source held when a round looked at it: the first 16 digits of its digest.
 
-    No digest: it was not there, or was looked at in more than one state.
-    """
-
-    name: Name
-    digest: Digest | None = None
+`-`: the round did not look at it. `?`: it was not there, or was seen in more than one state. It is
+short because a status is; the journal has the whole digest.
+"""
 
 
 class ReportStatus(ApiModel):
@@ -404,7 +402,13 @@ class ResearchTaskStatus(ApiModel):
     consecutive_errors: Annotated[
         tuple[ConsecutiveErrors, ...], Field(max_length=9), listed("subject")
     ] = ()
-    sources: Annotated[tuple[SourceSeen, ...], Field(max_length=8), listed("name")] = ()
+    sources: Annotated[
+        tuple[SourceMark, ...],
+        Field(
+            max_length=8,
+            description="What the round found each of spec.sourceRefs to hold, in their order.",
+        ),
+    ] = ()
     next_wake_up_time: Time | None = None
     wake_up_reason: Word | None = None
     awaiting: Awaiting | None = None
@@ -422,12 +426,31 @@ class ResearchTaskStatus(ApiModel):
         return condition is not None and condition.status is ConditionStatus.TRUE
 
 
+NOT_LOOKED_AT: Final = "-"
+"""The mark of a source that the round did not look at."""
+
+
+def source_mark(digest: str | None) -> str:
+    """Return how a status shows what a source held; None: it had no one digest."""
+    return "?" if digest is None else digest.removeprefix("sha256:")[:16]
+
+
 class ResearchTask(ApiModel):
     """A task, as stored."""
 
     metadata: ObjectMeta
     spec: ResearchTaskSpec
     status: ResearchTaskStatus = ResearchTaskStatus()
+
+    @property
+    def source_marks(self) -> dict[str, str]:
+        """What the last round found its sources to hold, by name; those not looked at are not in.
+
+        Only for a task whose status is of its present generation: the order is that of its spec.
+        """
+        names = (reference.name for reference in self.spec.source_refs)
+        marks = zip(names, self.status.sources, strict=False)
+        return {name: mark for name, mark in marks if mark != NOT_LOOKED_AT}
 
     @property
     def request(self) -> str | None:

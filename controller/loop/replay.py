@@ -44,7 +44,6 @@ FOLDED_FIELDS: Final = frozenset(
         "round",
         "usage",
         "totals",
-        "sources",
         "progress",
         "consecutive_errors",
         "last_step",
@@ -54,7 +53,7 @@ FOLDED_FIELDS: Final = frozenset(
 )
 """The fields of a status that the journal alone gives."""
 
-ASSESSED_FIELDS: Final = frozenset({"quality", "questions"})
+ASSESSED_FIELDS: Final = frozenset({"quality", "questions", "sources"})
 """Those that the journal and the spec give. The others show the moment, or are compared apart."""
 
 PURE_RECORDS: Final = ("plan", "extract", "answer", "statements", "ask", "note", "opening")

@@ -22,7 +22,7 @@ from controller.api.rounds import (
     RoundTotals,
 )
 from controller.api.step import ActionName, ResearchStep, StepDecision, Verdict
-from controller.api.task import DesiredState, SourceSeen
+from controller.api.task import NOT_LOOKED_AT, DesiredState, source_mark
 from controller.evidence.findings import standing
 from controller.loop.intents import Intent, ReverifyArguments
 from controller.loop.policy import next_intent
@@ -103,8 +103,8 @@ def total(state: RunState) -> Usage:
     return Usage(**{name: value + before[name] for name, value in now.items()})
 
 
-def sources_seen(state: RunState) -> tuple[SourceSeen, ...]:
-    """Return what the sources held when the round looked at them, by name.
+def sources_seen(state: RunState) -> dict[str, str | None]:
+    """Return what the sources held when the round looked at them: digests by name.
 
     A source that was not there, or was looked at in more than one state, has no digest: whatever
     it holds now, the round has not seen all of it.
@@ -112,10 +112,16 @@ def sources_seen(state: RunState) -> tuple[SourceSeen, ...]:
     digests: dict[str, set[str | None]] = {}
     for name, digest in _digests(state):
         digests.setdefault(name, set()).add(digest)
-    return tuple(
-        SourceSeen(name=name, digest=next(iter(seen)) if len(seen) == 1 else None)
-        for name, seen in sorted(digests.items())
-    )[:8]
+    return {
+        name: next(iter(seen)) if len(seen) == 1 else None for name, seen in sorted(digests.items())
+    }
+
+
+def source_marks(situation: Situation) -> tuple[str, ...]:
+    """Return what the round found each of the task's sources to hold, as a status shows it."""
+    seen = sources_seen(situation.state)
+    names = (reference.name for reference in situation.task.spec.source_refs)
+    return tuple(source_mark(seen[name]) if name in seen else NOT_LOOKED_AT for name in names)
 
 
 def expired(steps: Sequence[ResearchStep], history_limit: int) -> tuple[int, ...]:
@@ -171,11 +177,11 @@ def _cause(situation: Situation) -> _Cause | None:
 def _changed_source(situation: Situation) -> _Cause | None:
     now = situation.source_digests
     names = {reference.name for reference in situation.task.spec.source_refs}
-    for seen in sources_seen(situation.state):
-        digest = now.get(seen.name)
-        if seen.name in names and digest is not None and digest != seen.digest:
-            message = f"the source {seen.name} holds something else than the last round found"
-            return _Cause("SourceChanged", message, seen.name, digest)
+    for name, seen in sources_seen(situation.state).items():
+        digest = now.get(name)
+        if name in names and digest is not None and digest != seen:
+            message = f"the source {name} holds something else than the last round found"
+            return _Cause("SourceChanged", message, name, digest)
     return None
 
 

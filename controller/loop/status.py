@@ -35,7 +35,7 @@ from controller.api.task import (
     Usage,
 )
 from controller.loop.closing import MAX_MESSAGE
-from controller.loop.rounds import sources_seen, total
+from controller.loop.rounds import source_marks, total
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
 from controller.loop.state import Usage as Used
 from controller.loop.validity import fault_of
@@ -82,7 +82,7 @@ def build_status(
             ConsecutiveErrors(subject=e.subject, error_class=e.error_class, count=e.count)
             for e in list(state.errors.values())[:9]
         ),
-        sources=sources_seen(situation.state),
+        sources=source_marks(situation),
         next_wake_up_time=until,
         wake_up_reason=_wake_up_reason(decision) if until else None,
         awaiting=wait.awaiting if wait else None,

@@ -93,7 +93,8 @@ def test_a_quote_that_says_something_else_is_gone() -> None:
     )
     after = as_now(BEFORE.model_copy(update={"blocks": changed}), "d-00000000000a")
     found = carried(after, fact())
-    assert found.facts == found.evidence == ()
+    assert found.facts == ()
+    assert found.evidence == ()
     assert reasons(found) == [RejectReason.QUOTE_NOT_FOUND]
 
 
@@ -171,7 +172,8 @@ def test_a_fact_of_two_documents_is_judged_with_the_last_of_them() -> None:
     both = both.model_copy(update={"id": fact_id(QUESTION.id, claim, both.citations)})
     known = former(both, evidence=(BEFORE, other))
     first = carry(known, BEFORE.document.id, as_now(BEFORE), reverified=(), recorded=())
-    assert first.facts == first.dropped == ()
+    assert first.facts == ()
+    assert first.dropped == ()
     assert first.evidence[0].document.id == BEFORE.document.id
     record = ReverifyRecord(
         document_id=BEFORE.document.id,

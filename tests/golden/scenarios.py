@@ -228,7 +228,7 @@ async def second_round(run: Recording) -> None:
     """One of two quotes is gone from the manual: the other holds, its question is not searched."""
     await run.apply(questions=[GLOW, COLOUR])
     await run.run()
-    run.world.lamp = run.world.references.sources["lamp"] = MemorySource("lamp", REVISED)
+    run.world.now_holds(REVISED)
     await run.run()
 
 

@@ -17,7 +17,7 @@ from controller.api.step import ActionName, ResearchStep
 from controller.loop.decide import decide
 from controller.loop.intents import ReverifyArguments
 from controller.loop.journal import kept
-from controller.loop.rounds import expired, sources_seen, total
+from controller.loop.rounds import expired, source_marks, sources_seen, total
 from controller.loop.situation import Act, Decision, End, Remove, Situation
 from controller.loop.state import RunState, Usage, fold, initial
 from tests.golden.files import read
@@ -137,8 +137,11 @@ def test_what_has_not_changed_opens_no_round(digests: dict[str, str]) -> None:
 def test_a_source_that_changed_during_the_round_has_no_one_digest() -> None:
     state = succeeded()
     later = search(query="GLOW_LEVEL").model_copy(update={"corpus_digest": TODAY})
-    (seen,) = sources_seen(replace(state, searches=(*state.searches, later)))
-    assert (seen.name, seen.digest) == ("manual", None)
+    assert sources_seen(state) == {"manual": LAST_WEEK}
+    changed = replace(state, searches=(*state.searches, later))
+    assert sources_seen(changed) == {"manual": None}
+    assert source_marks(situation(changed)) == ("?",)
+    assert source_marks(situation()) == ("-",)
 
 
 # S1.24

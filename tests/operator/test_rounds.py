@@ -28,7 +28,7 @@ def wait_round(cluster: Cluster, number: int) -> dict[str, Any]:
 
     def is_over() -> bool:
         status = cluster.get("rtask", "task")["status"]
-        return status["round"] == number and status.get("terminalReason") == "GoalReached"
+        return (status["round"], status.get("terminalReason")) == (number, "GoalReached")
 
     wait_until(is_over, f"round {number} is over")
     report = cluster.get("configmap", "task-report")["data"]["report.json"]

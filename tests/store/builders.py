@@ -44,8 +44,8 @@ from controller.api.task import (
     ReportStatus,
     ResearchTask,
     ResearchTaskStatus,
-    SourceSeen,
     Usage,
+    source_mark,
 )
 from controller.ports import StoredReport
 
@@ -245,7 +245,7 @@ def full_status(*, round_number: int = 1) -> ResearchTaskStatus:
             ),
         ),
         consecutive_errors=(ConsecutiveErrors(subject="s", error_class="Timeout", count=1),),
-        sources=(SourceSeen(name="django-docs", digest=DIGEST),),
+        sources=(source_mark(DIGEST),),
         next_wake_up_time=NOON,
         wake_up_reason="BackOff",
         awaiting=Awaiting(fields=("region",), approval_digest=DIGEST, deadline=NOON),

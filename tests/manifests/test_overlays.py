@@ -84,6 +84,7 @@ def test_the_samples_can_be_applied_as_the_readme_says(installed: ControlPlane) 
     assert answer.stdout.split() == [
         "researchtask.research.fixpoint.dev/manual",
         "researchtask.research.fixpoint.dev/minimal",
+        "researchtask.research.fixpoint.dev/weekly",
     ]
 
 

@@ -18,21 +18,14 @@ from controller.announcer import Announcer
 from controller.api.base import API_VERSION
 from controller.api.errors import AlreadyExistsError, ConflictError, JournalError, NotFoundError
 from controller.api.meta import ObjectMeta, OwnerReference
-from controller.api.reasons import TerminalReason
 from controller.api.step import ActionClass, ActionName, ResearchStep, ResearchStepSpec, step_name
-from controller.api.task import (
-    DesiredState,
-    Pending,
-    ResearchTask,
-    ResearchTaskSpec,
-    source_mark,
-)
+from controller.api.task import Pending, ResearchTask, ResearchTaskSpec
 from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.decide import decide
 from controller.loop.journal import kept
 from controller.loop.recording import Attempt, intent_of, is_same_intent, pending_of, record
-from controller.loop.rounds import is_round_over
+from controller.loop.rounds import is_kept_true, is_outdated, is_round_over
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
 from controller.loop.state import RunState, fold, initial
 from controller.loop.status import build_status
@@ -237,11 +230,9 @@ class Reconciler:
 
     async def _is_outdated(self, task: ResearchTask) -> bool:
         """Say whether a source holds something else than a task that succeeded found in it."""
-        marks = task.source_marks
-        if not marks or not is_kept_true(task):
+        if not is_kept_true(task):
             return False
-        digests = (await self._references.resolve(task)).digests
-        return any(mark != source_mark(digests[n]) for n, mark in marks.items() if n in digests)
+        return is_outdated(task, (await self._references.resolve(task)).digests)
 
     async def _fold(self, run: _Run) -> None:
         run.journal_error = None
@@ -404,14 +395,6 @@ def is_settled(task: ResearchTask) -> bool:
         status.terminal_reason is not None
         and status.observed_generation == task.metadata.generation
         and status.last_handled_requested_at == task.request
-    )
-
-
-def is_kept_true(task: ResearchTask) -> bool:
-    """Say whether a settled task gets another round when its sources change."""
-    return (
-        task.status.terminal_reason is TerminalReason.GOAL_REACHED
-        and task.spec.desired_state is DesiredState.RUNNING
     )
 
 

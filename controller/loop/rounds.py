@@ -7,7 +7,7 @@ all that is needed of the rounds before it, so that their steps can be deleted (
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -22,7 +22,7 @@ from controller.api.rounds import (
     RoundTotals,
 )
 from controller.api.step import ActionName, ResearchStep, StepDecision, Verdict
-from controller.api.task import NOT_LOOKED_AT, DesiredState, source_mark
+from controller.api.task import NOT_LOOKED_AT, DesiredState, ResearchTask, source_mark
 from controller.evidence.findings import standing
 from controller.loop.intents import Intent, ReverifyArguments
 from controller.loop.policy import next_intent
@@ -128,6 +128,21 @@ def expired(steps: Sequence[ResearchStep], history_limit: int) -> tuple[int, ...
     """Return the indices of the steps of rounds beyond the limit, the lowest first."""
     newest = steps[-1].spec.round if steps else 0
     return tuple(s.spec.index for s in steps if s.spec.round <= newest - history_limit)
+
+
+def is_kept_true(task: ResearchTask) -> bool:
+    """Say whether a task as stored gets another round when one of its sources changes."""
+    return (
+        task.status.terminal_reason is TerminalReason.GOAL_REACHED
+        and task.spec.desired_state is DesiredState.RUNNING
+        and bool(task.source_marks)
+    )
+
+
+def is_outdated(task: ResearchTask, digests: Mapping[str, str]) -> bool:
+    """Say whether a source holds something else now than a task's status shows of it."""
+    marks = task.source_marks
+    return any(mark != source_mark(digests[n]) for n, mark in marks.items() if n in digests)
 
 
 def goes_on_without_sources(situation: Situation) -> bool:

@@ -250,6 +250,7 @@ async def test_ready_is_written_when_it_differs_and_then_not_again(home: Home) -
     again, _ = await ready.source("lamp")
     assert again.metadata.resource_version == written.metadata.resource_version
     assert len(ready.changed) == 1
+    assert ready.observed == [("lamp", written.status.digest)] * 2  # each time: none is missed
 
 
 async def test_a_source_that_is_not_ready_is_looked_at_again_soon(home: Home) -> None:

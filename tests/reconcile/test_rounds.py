@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from controller.actions.publish import JSON_FILE
-from controller.api.errors import RetryableError, StoreError
+from controller.api.errors import RefusedError, RetryableError, StoreError
 from controller.api.reasons import TerminalReason
 from controller.api.step import ActionName, Outcome, ResearchStep
+from controller.api.task import ResearchTask
 from controller.cli.checking import check_report
 from controller.loop.replay import decided_again, reduced
 from controller.ports import TaskKey
@@ -443,3 +444,74 @@ async def test_a_paid_reading_in_flight_is_charged_and_made_anew(world: World) -
     assert status.usage is not None
     assert (status.usage.interrupted, status.usage.source_calls) == (1, 2)
     await holds(world, key)
+
+
+async def test_a_store_that_refuses_a_deletion_ends_no_task(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Refusing(FaultyStore):
+        async def delete_step(self, task: ResearchTask, index: int) -> None:
+            raise RefusedError(f"a policy keeps step {index} of {task.metadata.name}")
+
+    key = world.apply(historyLimit=1)
+    await world.run(key)
+    world.apply(requested_at="monday", historyLimit=1)
+    operator = Reconciler(
+        store=Refusing(world.store, 10_000, Moment.BEFORE).port,
+        references=world.references,
+        clock=world.clock,
+        holder="operator-0",
+    )
+    await world.run(key, operator)
+    assert (await world.task(key)).status.terminal_reason is TerminalReason.GOAL_REACHED
+    assert {s.spec.round for s in await world.steps(key)} == {0, 1}
+    assert "old rounds are kept: a policy keeps step 0" in caplog.text
+
+
+# S2.10
+async def test_each_round_is_told_of(world: World) -> None:
+    key = world.apply()
+    await world.run(key)
+    await rounds(world, key, 2)
+    events = world.store.events(await world.task(key))
+    assert [event.reason for event in events] == [
+        "TaskStarted",
+        "GoalReached",
+        "RoundStarted",
+        "GoalReached",
+        "RoundStarted",
+        "GoalReached",
+    ]
+
+
+# S1.23
+async def test_a_finished_round_is_not_touched_again(world: World) -> None:
+    key = world.apply()
+    operator = world.operator()
+    await world.run(key, operator)
+    world.now_holds(TWO_FILES)
+    await world.run(key, operator)
+    version = (await world.task(key)).metadata.resource_version
+    for _ in range(3):
+        world.clock.advance(1000)
+        assert await world.run(key, world.operator()) == 1
+    assert (await world.task(key)).metadata.resource_version == version
+
+
+async def test_withheld_statements_are_not_given_away_by_what_has_changed(world: World) -> None:
+    key = world.apply()
+    await world.run(key)
+    level = {"GLOW_LEVEL": "Default: 50 lumens at the lowest dimmer position."}
+    world.now_holds({"file:lamp.txt": level})
+    world.apply(requested_at="monday", approval={"mode": "Required", "expireAfterSeconds": 60})
+    operator = world.operator()
+    await world.run(key, operator)
+    world.clock.advance(100)
+    await world.run(key, operator)
+    task = await world.task(key)
+    assert task.status.terminal_reason is TerminalReason.APPROVAL_EXPIRED
+    report = await world.store.get_report(task)
+    assert report is not None
+    assert "50 lumens" not in report.files[JSON_FILE]
+    assert (await changes(world, key))["factsNew"] == 1
+    assert check_report(task, await world.steps(key), report).lies == ()

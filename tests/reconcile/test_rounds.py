@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -515,3 +516,21 @@ async def test_withheld_statements_are_not_given_away_by_what_has_changed(world:
     assert "50 lumens" not in report.files[JSON_FILE]
     assert (await changes(world, key))["factsNew"] == 1
     assert check_report(task, await world.steps(key), report).lies == ()
+
+
+# S2.27
+@pytest.mark.parametrize("lie", [{"factsHold": 2}, {"factsUnchecked": 1}, {"gone": []}])
+async def test_a_lie_about_what_has_changed_is_found(world: World, lie: dict[str, Any]) -> None:
+    key = world.apply()
+    await world.run(key)
+    level = {"GLOW_LEVEL": "Default: 50 lumens at the lowest dimmer position."}
+    world.now_holds({"file:lamp.txt": level})
+    await world.run(key)
+    task = await world.task(key)
+    report = await world.store.get_report(task)
+    assert report is not None
+    content = json.loads(report.files[JSON_FILE])
+    content["changes"] |= lie
+    forged = replace(report, files={**report.files, JSON_FILE: json.dumps(content)})
+    lies = check_report(task, await world.steps(key), forged).lies
+    assert "the report: the journal gives another 'changes' (ContentAgrees)" in lies

@@ -109,6 +109,7 @@ class Engine:
             clock=clock,
             check_seconds=settings.corpus_check_seconds,
             on_change=self._wake_referrers,
+            on_observed=self._wake_outdated,
         )
         self._tasks = WorkQueue(
             self._work, workers=settings.workers, jitter=random.random, clock=monotonic
@@ -265,6 +266,11 @@ class Engine:
 
     def _wake_referrers(self, reference: ReferenceKey) -> None:
         for key in self._inventory.running_with(reference):
+            self._tasks.add(key)
+
+    def _wake_outdated(self, reference: ReferenceKey, digest: str) -> None:
+        """Look again at the tasks that succeeded on something else than a source holds now."""
+        for key in self._inventory.outdated_by(reference, digest):
             self._tasks.add(key)
 
     def _forget(self, key: TaskKey) -> None:

@@ -26,11 +26,13 @@ _ENTERED: Final = {
 TASK_STARTED: Final = "TaskStarted"
 STEP_INTERRUPTED: Final = "StepInterrupted"
 RESUMED: Final = "Resumed"
+ROUND_STARTED: Final = "RoundStarted"
 
 EVENT_REASONS: Final = (
     TASK_STARTED,
     STEP_INTERRUPTED,
     RESUMED,
+    ROUND_STARTED,
     *_ENTERED,
     *TerminalReason,
 )
@@ -62,7 +64,9 @@ def events_of(task: ResearchTask, after: ResearchTaskStatus) -> Iterator[Event]:
     if after.terminal_reason is not None:
         yield _ending(task, after.terminal_reason, moved.message)
         return
-    if _was_at_rest(before):
+    if (after.round or 0) > (before.round or 0):
+        yield Event(EventType.NORMAL, ROUND_STARTED, f"round {after.round} is begun")
+    elif _was_at_rest(before):
         yield Event(EventType.NORMAL, RESUMED, "the run goes on")
     kind = _ENTERED.get(RunningReason(moved.reason))
     if kind is not None:

@@ -12,14 +12,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from controller.api.task import DesiredState, request_of
+from controller.api.reasons import TerminalReason
+from controller.api.task import NOT_LOOKED_AT, DesiredState, request_of, source_mark
 from controller.loop.seal import is_sealed
 from controller.ports import TaskKey
 from controller.readiness import ReferenceKey, ReferenceKind
 
 
 class SeenTask(NamedTuple):
-    """One version of a task, as far as it is kept."""
+    """One version of a task, as far as it is kept.
+
+    `marks` is what a task that succeeded found its sources to hold, in their order: it is looked
+    at again when one of them holds something else.
+    """
 
     resource_version: int
     uid: str
@@ -29,6 +34,7 @@ class SeenTask(NamedTuple):
     has_report: bool
     wake_up_time: datetime | None = None
     is_cancelled: bool = False
+    marks: tuple[str, ...] = ()
 
     def refers_to(self, key: ReferenceKey) -> bool:
         """Say whether the task refers to a source or model of its own namespace."""
@@ -92,6 +98,20 @@ class Inventory:
             and seen.refers_to(reference)
         ]
 
+    def outdated_by(self, reference: ReferenceKey, digest: str) -> list[TaskKey]:
+        """Return the tasks that succeeded on something else than a source holds now."""
+        now = {source_mark(digest), NOT_LOOKED_AT}
+        return [
+            key
+            for key, seen in self._tasks.items()
+            if key.namespace == reference.namespace
+            and seen.is_settled
+            and any(
+                name == reference.name and mark not in now
+                for name, mark in zip(seen.sources, seen.marks, strict=False)
+            )
+        ]
+
     def with_report(self) -> dict[TaskKey, str]:
         """Return the uids of the tasks that have ended and whose report should be there."""
         return {
@@ -142,7 +162,16 @@ def _seen(
         has_report=bool(status.get("report")),
         is_cancelled=spec.get("desiredState") == DesiredState.CANCELLED,
         wake_up_time=_time(status.get("nextWakeUpTime")),
+        marks=_marks(spec, status),
     )
+
+
+def _marks(spec: Mapping[str, Any], status: Mapping[str, Any]) -> tuple[str, ...]:
+    """Read what a task found its sources to hold, if it is looked at again when that changes."""
+    is_running = spec.get("desiredState", DesiredState.RUNNING) == DesiredState.RUNNING
+    if status.get("terminalReason") != TerminalReason.GOAL_REACHED or not is_running:
+        return ()
+    return tuple(map(sys.intern, status.get("sources") or ()))
 
 
 def _time(text: str | None) -> datetime | None:

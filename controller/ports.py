@@ -7,7 +7,7 @@ implementations. Every method may raise the errors that its docstring names, no 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -68,6 +68,18 @@ class SourceObservation:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Reread:
+    """A document as a source holds it now, with all of its blocks; None: it holds it no more.
+
+    `corpus_digest` is what the source held when it was read, where that has a digest.
+    """
+
+    document: Document | None
+    blocks: tuple[Block, ...] = ()
+    corpus_digest: str | None = None
+
+
 class Source(Protocol):
     """A place to look, made from a `ResearchSource`."""
 
@@ -96,6 +108,15 @@ class Source(Protocol):
 
     async def search(self, query: str, *, limit: int, terms: Sequence[str]) -> SearchOutcome:
         """Search for a query's words; also weigh `terms` (words, identifiers or phrases).
+
+        Raises:
+            RetryableError: another attempt may succeed.
+            PermanentError: no attempt will.
+        """
+        ...
+
+    async def read(self, locator: str) -> Reread:
+        """Read one document again, by where it is.
 
         Raises:
             RetryableError: another attempt may succeed.
@@ -142,11 +163,13 @@ class References:
 
     `models` has the task's model first, then its fallback if that can be used.
     `look_again_seconds` is set while what is missing may come back without anybody telling.
+    `digests` is what the sources hold now, by name, where that is known.
     """
 
     sources: Mapping[str, Source]
     missing: MissingReference | None = None
     look_again_seconds: float | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
     models: tuple[Model, ...] = ()
 
 
@@ -276,6 +299,10 @@ class TaskStore(Protocol):
             AlreadyExistsError: a step of that name is there.
             NotFoundError: the namespace is gone.
         """
+        ...
+
+    async def delete_step(self, task: ResearchTask, index: int) -> None:
+        """Delete the step of this index of a task, if it is there: its round is kept no longer."""
         ...
 
     async def write_status(self, task: ResearchTask, status: ResearchTaskStatus) -> ResearchTask:

@@ -70,6 +70,7 @@ class Readiness:
         clock: Clock,
         check_seconds: float,
         on_change: Callable[[ReferenceKey], None],
+        on_observed: Callable[[ReferenceKey, str], None],
     ) -> None:
         """Make a readiness loop over a store.
 
@@ -79,12 +80,14 @@ class Readiness:
             clock: for transition times.
             check_seconds: how often a source that is ready is looked at again.
             on_change: told of each source that became ready, or not, or holds something else.
+            on_observed: told each time what a source holds, so that no change is missed.
         """
         self._store = store
         self._resolver = resolver
         self._clock = clock
         self._check_seconds = check_seconds
         self._on_change = on_change
+        self._on_observed = on_observed
 
     async def reconcile(self, key: ReferenceKey) -> float | None:
         """Look at one object once; return the seconds until it should be looked at again.
@@ -110,6 +113,8 @@ class Readiness:
             await self._store.write_source_status(source, status)
         if (_ready(before.conditions), before.digest) != (_ready(status.conditions), status.digest):
             self._on_change(key)
+        if status.digest is not None:
+            self._on_observed(key, status.digest)
         return self._check_seconds if _ready(status.conditions) else LOOK_AGAIN_SECONDS
 
     async def _source_status(self, source: ResearchSource) -> ResearchSourceStatus:

@@ -31,7 +31,9 @@ from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.decide import decide
 from controller.loop.doubt import left_until
+from controller.loop.journal import kept
 from controller.loop.recording import Attempt, intent_of, is_same_intent, pending_of, record
+from controller.loop.rounds import is_kept_true, is_outdated, is_round_over
 from controller.loop.seal import is_sealed
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
 from controller.loop.state import RunState, fold, initial
@@ -45,6 +47,7 @@ from controller.ports import (
     TaskStore,
     Unobserved,
 )
+from controller.retention import delete_old_rounds
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,10 @@ class Reconciler:
         if self._is_draining:
             return await self._withdraw(run, situation, decision)
         pending = pending_of(situation, decision.intent)
-        if isinstance(decision, Act) and not is_same_intent(situation.pending, pending):
+        if decision.intent.opens_round:
+            # A record of what is known: nothing is done, so nothing can be left in doubt.
+            situation = replace(situation, pending=pending)
+        elif isinstance(decision, Act) and not is_same_intent(situation.pending, pending):
             await self._write_status(run, situation, decision, pending)
             return AT_ONCE
         run.unrecorded = await self._act(run, situation, decision, references)
@@ -231,7 +237,7 @@ class Reconciler:
             # The answer to a write of ours may have been lost: what it showed is told all the same.
             await self._announcer.status_written(run.task, task)
         wait = _rest_of(task, self._clock.now())
-        if wait is not None:
+        if wait is not None and not await self._is_outdated(task):
             self.forget(key)
             return wait
         if run is None or run.task.metadata.uid != task.metadata.uid:
@@ -243,11 +249,18 @@ class Reconciler:
         self._runs[key] = run
         return run
 
+    async def _is_outdated(self, task: ResearchTask) -> bool:
+        """Say whether a source holds something else than a task that succeeded found in it."""
+        if not is_kept_true(task):
+            return False
+        return is_outdated(task, (await self._references.resolve(task)).digests)
+
     async def _fold(self, run: _Run) -> None:
         run.journal_error = None
         shown = run.task.status.journal.steps if run.task.status.journal else 0
         try:
-            for step in await self._store.list_steps(run.task, run.state.next_index):
+            steps = await self._store.list_steps(run.task, run.state.next_index)
+            for step in steps if run.state.last else kept(steps):
                 run.state = fold(run.state, step)
                 if step.spec.index >= shown:
                     self._announcer.step_adopted(run.task, step.spec)
@@ -276,6 +289,7 @@ class Reconciler:
             remote_sources=frozenset(n for n, s in references.sources.items() if s.is_remote),
             models=tuple(model.terms for model in references.models),
             journal_error=run.journal_error,
+            source_digests=references.digests,
         )
 
     async def _act(
@@ -386,6 +400,8 @@ class Reconciler:
     ) -> None:
         status = build_status(situation, decision, pending)
         before = run.task
+        if isinstance(decision, End) and is_round_over(situation):
+            await delete_old_rounds(self._store, before)
         if pending is not None:
             reached(FaultPoint.K0, pending.action)
         elif isinstance(decision, End) and run.state.last is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
@@ -135,12 +135,25 @@ class Resolver:
             else:
                 sources[reference.name] = found
         models = await self._task_models(task, missing)
+        digests = self._digests(namespace, sources)
         if not missing:
-            return References(sources, models=models)
+            return References(sources, models=models, digests=digests)
         message = "; ".join(problem.message for problem in missing)
         return References(
-            sources, MissingReference(missing[0].reason, message[:1024]), LOOK_AGAIN_SECONDS
+            sources,
+            MissingReference(missing[0].reason, message[:1024]),
+            LOOK_AGAIN_SECONDS,
+            digests,
         )
+
+    def _digests(self, namespace: str, names: Iterable[str]) -> dict[str, str]:
+        """Return what sources held when they were looked at last."""
+        looked = {name: self._looked.get(_Name(namespace, name)) for name in names}
+        return {
+            name: known.found.digest
+            for name, known in looked.items()
+            if known is not None and isinstance(known.found, SourceObservation)
+        }
 
     async def observe(
         self, resource: ResearchSource, *, max_age_seconds: float

@@ -9,7 +9,7 @@ from typing import Any, cast
 from controller.api.errors import UnavailableError
 from controller.ports import TaskStore
 
-WRITES = ("create_step", "write_status", "put_report")
+WRITES = ("create_step", "delete_step", "write_status", "put_report")
 
 
 class Moment(StrEnum):

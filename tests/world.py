@@ -13,11 +13,11 @@ from typing import Any
 
 from controller.api.base import API_VERSION
 from controller.api.step import ResearchStep
-from controller.api.task import ResearchTask
+from controller.api.task import REQUESTED_AT, ResearchTask
 from controller.clock import SteppedClock
 from controller.ports import TaskKey
 from controller.reconcile import Reconciler
-from controller.sources.scripted import ScriptedReferences, ScriptedSource
+from controller.sources.scripted import Documents, ScriptedReferences, ScriptedSource
 from controller.store.local import LocalStore
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -54,12 +54,19 @@ class World:
             holder=f"operator-{next(self._holders)}",
         )
 
-    def apply(self, name: str = "task", **spec: Any) -> TaskKey:  # noqa: ANN401 - any field
+    def apply(
+        self,
+        name: str = "task",
+        *,
+        requested_at: str | None = None,
+        **spec: Any,  # noqa: ANN401 - any field
+    ) -> TaskKey:
         """Apply a task; by default with one question that the lamp manual answers."""
+        annotations = {} if requested_at is None else {REQUESTED_AT: requested_at}
         manifest = {
             "apiVersion": API_VERSION,
             "kind": "ResearchTask",
-            "metadata": {"name": name, "namespace": "default"},
+            "metadata": {"name": name, "namespace": "default", "annotations": annotations},
             "spec": {
                 "topic": "The lamp",
                 "questions": [{"id": "glow", "text": "What is the default of GLOW_LEVEL?"}],
@@ -69,6 +76,13 @@ class World:
         }
         self.store.apply(manifest)
         return TaskKey("default", name)
+
+    def now_holds(self, documents: Documents) -> ScriptedSource:
+        """Let the corpus hold something else from now on."""
+        is_remote = self.lamp.is_remote
+        self.lamp = ScriptedSource("lamp", documents, is_remote=is_remote)
+        self.references.sources["lamp"] = self.lamp
+        return self.lamp
 
     async def task(self, key: TaskKey) -> ResearchTask:
         """Return the task as it is stored."""

@@ -27,8 +27,9 @@ from controller.api.records import SearchRecord, SearchStatus
 from controller.api.step import ActionName, Outcome, StepError
 from controller.fault_points import during
 from controller.loop.accounting import unanswered
-from controller.loop.intents import CLOSING_ACTIONS, Intent, SearchArguments
+from controller.loop.intents import CLOSING_ACTIONS, Intent, ReverifyArguments, SearchArguments
 from controller.loop.recording import Attempt, Found
+from controller.loop.reverification import unreachable
 from controller.loop.situation import Situation
 from controller.loop.status import shortened
 from controller.ports import Clock
@@ -67,6 +68,8 @@ async def attempt(context: Context, intent: Intent, clock: Clock) -> Attempt:
     ended = clock.now()
     if error is None:
         attempted = Attempt(Outcome.COMPLETED, found, ended, ended - began)
+    elif (unchecked := _unchecked(context.situation, intent, error)) is not None:
+        attempted = Attempt(Outcome.COMPLETED, unchecked, ended, ended - began)
     else:
         attempted = _failed(context.situation, intent, error, ended, ended - began)
     return replace(attempted, model_call=context.meter.call)
@@ -107,9 +110,7 @@ def _limit(situation: Situation) -> str:
 def _failed(
     situation: Situation, intent: Intent, error: ActionError, ended: datetime, took: timedelta
 ) -> Attempt:
-    retries = situation.task.spec.progress_policy.max_action_retries
-    is_once = intent.action is ActionName.SUMMARIZE
-    is_retried = isinstance(error, RetryableError) and intent.attempt <= retries and not is_once
+    is_retried = _is_retried(situation, intent, error)
     retry_after = error.retry_after_seconds if isinstance(error, RetryableError) else None
     message = str(error) if is_retried or intent.attempt == 1 else _spent(intent, error)
     return Attempt(
@@ -130,6 +131,27 @@ def _failed(
 
 def _final(error: ActionError) -> Outcome:
     return Outcome.REJECTED if isinstance(error, RejectedProposalError) else Outcome.FAILED
+
+
+def _unchecked(situation: Situation, intent: Intent, error: ActionError) -> Found | None:
+    """Return what is recorded of a document that no attempt reaches: its facts are unchecked.
+
+    That a source cannot be reached now ends no run whose facts were verified before.
+    """
+    arguments = intent.arguments
+    is_defect = error.error_class == TerminalReason.INTERNAL_ERROR
+    if not isinstance(arguments, ReverifyArguments) or intent.opens_round or is_defect:
+        return None
+    if _is_retried(situation, intent, error):
+        return None
+    return unreachable(situation, arguments, _spent(intent, error))
+
+
+def _is_retried(situation: Situation, intent: Intent, error: ActionError) -> bool:
+    """Say whether another attempt follows; the closing summary has one alone."""
+    retries = situation.task.spec.progress_policy.max_action_retries
+    is_once = intent.action is ActionName.SUMMARIZE
+    return isinstance(error, RetryableError) and intent.attempt <= retries and not is_once
 
 
 def _subject(intent: Intent, error: ActionError) -> str:

@@ -47,5 +47,5 @@ class Context:
         return next(q for q in self.findings.questions if q.id == question_id)
 
     def weights(self, question_id: str) -> dict[str, int]:
-        """Return the term weights that the searches for a question recorded."""
-        return question_weights(self.findings.searches, question_id)
+        """Return the term weights that are recorded for a question."""
+        return question_weights(self.findings, question_id)

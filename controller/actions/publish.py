@@ -28,7 +28,7 @@ from controller.evidence.report_format import BudgetUse, Report
 from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.intents import DraftArguments, PublishArguments
-from controller.loop.journal import UNSEALED
+from controller.loop.journal import UNSEALED, kept
 from controller.loop.recording import Found
 from controller.loop.state import RunState, fold, initial
 from controller.ports import StoredReport
@@ -100,7 +100,7 @@ def rebuilt_report(task: ResearchTask, steps: Sequence[ResearchStep]) -> StoredR
     last = next((s for s in reversed(steps) if s.spec.publish is not None), None)
     if last is None:
         return None
-    state = _folded(task, steps[: last.spec.index])
+    state = _folded(task, [s for s in steps if s.spec.index < last.spec.index])
     assert last.spec.action is ActionName.PUBLISH
     arguments = PublishArguments.model_validate_json(last.spec.arguments)
     assessment = assess(task.spec, state)
@@ -135,7 +135,9 @@ def drafted_report(task: ResearchTask, steps: Sequence[ResearchStep]) -> StoredR
 
 
 def _folded(task: ResearchTask, steps: Sequence[ResearchStep]) -> RunState:
-    return reduce(fold, steps, initial(task.metadata.name, task.metadata.uid, task.spec.topic))
+    return reduce(
+        fold, kept(steps), initial(task.metadata.name, task.metadata.uid, task.spec.topic)
+    )
 
 
 def _report(

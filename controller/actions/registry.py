@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-from controller.actions import model, publish, research
+from controller.actions import model, publish, research, reverify
 from controller.actions.context import Context
 from controller.api.records import AskRecord, NoteRecord
 from controller.api.step import ActionName
@@ -51,6 +51,7 @@ _ACTIONS: Final[Mapping[ActionName, Callable[[Context, Any], Awaitable[Found]]]]
     ActionName.EXTRACT: research.extract,
     ActionName.REFINE: research.refine,
     ActionName.CONCLUDE: research.conclude,
+    ActionName.REVERIFY: reverify.reverify,
     ActionName.ASK: ask,
     ActionName.DRAFT: publish.draft,
     ActionName.PUBLISH: publish.publish,

@@ -35,6 +35,7 @@ from controller.api.records import (
     SearchRecord,
     Statement,
 )
+from controller.api.rounds import ReverifyRecord, RoundOpening
 
 FORMAT_VERSION: Final = 1
 """The version of the journal's format; a newer one is not read (`JournalCorrupt`)."""
@@ -56,6 +57,7 @@ class ActionName(StrEnum):
     EXTRACT = "Extract"
     REFINE = "Refine"
     CONCLUDE = "Conclude"
+    REVERIFY = "Reverify"
     ASK = "Ask"
     PROPOSE = "Propose"
     SUMMARIZE = "Summarize"
@@ -175,6 +177,8 @@ class ResearchStepSpec(ApiModel):
     models: Annotated[tuple[ModelTerms, ...], Field(max_length=2)] | None = None
     reservation: Reservation | None = None
     model_call: ModelCall | None = None
+    opening: RoundOpening | None = None
+    reverify: ReverifyRecord | None = None
     fingerprint: Digest
     previous_digest: Digest
     digest: Digest

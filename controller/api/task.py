@@ -336,6 +336,14 @@ class JournalStatus(ApiModel):
     digest: Digest
 
 
+SourceMark = Annotated[str, Field(min_length=1, max_length=16, pattern=r"^([0-9a-f]{16}|-|[?])$")]
+"""What a source held when a round looked at it: the first 16 digits of its digest.
+
+`-`: the round did not look at it. `?`: it was not there, or was seen in more than one state. It is
+short because a status is; the journal has the whole digest.
+"""
+
+
 class ReportStatus(ApiModel):
     """Where the report is, and what it holds."""
 
@@ -395,12 +403,20 @@ class ResearchTaskStatus(ApiModel):
     round: Count | None = None
     last_handled_requested_at: Annotated[str | None, Field(max_length=MAX_REQUEST)] = None
     usage: Usage | None = None
+    totals: Usage | None = None
     pending: Pending | None = None
     progress: Progress | None = None
     quality: Quality | None = None
     questions: Annotated[tuple[QuestionStatus, ...], Field(max_length=20), listed("id")] = ()
     consecutive_errors: Annotated[
         tuple[ConsecutiveErrors, ...], Field(max_length=9), listed("subject")
+    ] = ()
+    sources: Annotated[
+        tuple[SourceMark, ...],
+        Field(
+            max_length=8,
+            description="What the round found each of spec.sourceRefs to hold, in their order.",
+        ),
     ] = ()
     next_wake_up_time: Time | None = None
     wake_up_reason: Word | None = None
@@ -420,12 +436,31 @@ class ResearchTaskStatus(ApiModel):
         return condition is not None and condition.status is ConditionStatus.TRUE
 
 
+NOT_LOOKED_AT: Final = "-"
+"""The mark of a source that the round did not look at."""
+
+
+def source_mark(digest: str | None) -> str:
+    """Return how a status shows what a source held; None: it had no one digest."""
+    return "?" if digest is None else digest.removeprefix("sha256:")[:16]
+
+
 class ResearchTask(ApiModel):
     """A task, as stored."""
 
     metadata: ObjectMeta
     spec: ResearchTaskSpec
     status: ResearchTaskStatus = ResearchTaskStatus()
+
+    @property
+    def source_marks(self) -> dict[str, str]:
+        """What the last round found its sources to hold, by name; those not looked at are not in.
+
+        Only for a task whose status is of its present generation: the order is that of its spec.
+        """
+        names = (reference.name for reference in self.spec.source_refs)
+        marks = zip(names, self.status.sources, strict=False)
+        return {name: mark for name, mark in marks if mark != NOT_LOOKED_AT}
 
     @property
     def request(self) -> str | None:

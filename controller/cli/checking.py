@@ -23,6 +23,7 @@ from controller.evidence.report import report_json
 from controller.evidence.report_format import Report
 from controller.evidence.score import score
 from controller.loop.assessment import Assessment, assess
+from controller.loop.journal import kept
 from controller.loop.state import RunState, fold, initial
 from controller.ports import StoredReport
 from controller.store.validation import faults
@@ -86,7 +87,7 @@ def _published_state(task: ResearchTask, steps: Sequence[ResearchStep]) -> RunSt
     """
     published: RunState | None = None
     state = initial(task.metadata.name, task.metadata.uid, task.spec.topic)
-    for step in steps:
+    for step in kept(steps):
         if step.spec.publish is not None:
             published = state
         state = fold(state, step)

@@ -127,6 +127,8 @@ class Follower:
 
     def _tell_step(self, task: ResearchTask, step: ResearchStep) -> None:
         self._seen = step.spec.index + 1
+        if step.spec.opening is not None:  # a round has a fresh allowance
+            self._used, self._question_steps, self._states = 0, {}, {}
         self._used += step.spec.usage.steps
         question = step.spec.question_id
         if question is not None:

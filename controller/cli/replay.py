@@ -104,6 +104,9 @@ def _show(found: Replayable, result: Result) -> None:
     if done.unknown_spec:
         say(labelled("left out", f"{count(done.unknown_spec, 'step')} of generations whose spec"))
         say(labelled("", "is not known; give each with --task"))
+    if done.carried_over:
+        say(labelled("begins", "with a later round: the steps before it are deleted, and what"))
+        say(labelled("", "its first step carries over of them is taken as it is"))
     if done.in_doubt:
         say(labelled("in doubt", f"{count(done.in_doubt, 'step')} begun by a process that is gone"))
     for divergence in result.divergences:

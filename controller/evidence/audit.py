@@ -24,9 +24,9 @@ from controller.api.records import (
 from controller.api.task import PredicateMet, PredicateName
 from controller.evidence.certificates import MIN_QUERIES, conclude
 from controller.evidence.draft import statements_of
-from controller.evidence.findings import Findings
+from controller.evidence.findings import Findings, standing
 from controller.evidence.predicates import check_recorded, passages_of
-from controller.evidence.report import RunSummary, build_report, standing
+from controller.evidence.report import RunSummary, build_report
 from controller.evidence.report_format import (
     Report,
     ReportQuestion,
@@ -167,7 +167,7 @@ class _Auditor:
 
     def _verdicts(self, fact: Fact, place: _Place) -> Iterator[Discrepancy]:
         text = self._texts.get(fact.question_id, "")
-        weights = question_weights(self._findings.searches, fact.question_id)
+        weights = question_weights(self._findings, fact.question_id)
         again = verify_again(fact, text, self._findings.evidence, weights, self._language)
         if agrees(fact, again):
             return
@@ -256,7 +256,7 @@ class _Auditor:
     def contents(self) -> Iterator[Discrepancy]:
         """Yield the parts of the report that the journal gives otherwise."""
         for name in (
-            "summary", "missing", "method", "rejected", "omitted", "set_aside",
+            "summary", "missing", "changes", "method", "rejected", "omitted", "set_aside",
             "model_set_aside", "digest",
         ):  # fmt: skip
             if getattr(self._report, name) != getattr(self._again, name):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from controller.api.records import (
     Answer,
+    AnswerReason,
     Evidence,
     Fact,
     FactStatus,
@@ -19,8 +20,33 @@ from controller.api.records import (
     QuestionState,
     SearchRecord,
     Statement,
+    TermWeight,
 )
+from controller.api.rounds import FormerQuestion, ReverifyRecord
 from controller.evidence.report_format import ModelSetAside, SourceSetAside
+
+
+@dataclass(frozen=True)
+class FormerRound:
+    """What a round knows of the one before it: its questions, and what became of its facts.
+
+    `questions` is None in a task's first round. `weights` are the term weights that the verdicts
+    on carried facts rest on, by question.
+    """
+
+    questions: tuple[FormerQuestion, ...] | None = None
+    report_digest: str | None = None
+    reverified: tuple[ReverifyRecord, ...] = ()
+
+    def weights(self, question_id: str) -> tuple[TermWeight, ...]:
+        """Return the carried term weights of a question."""
+        return tuple(
+            weight
+            for record in self.reverified
+            for weights in record.weights
+            if weights.question_id == question_id
+            for weight in weights.term_weights
+        )
 
 
 @dataclass(frozen=True)
@@ -43,6 +69,7 @@ class Findings:
     closing_summary: tuple[Statement, ...] | None = None
     set_aside: tuple[SourceSetAside, ...] = ()
     model_set_aside: ModelSetAside | None = None
+    former: FormerRound = FormerRound()
 
     def verified(self, question_id: str | None = None) -> tuple[Fact, ...]:
         """Return the verified facts, of one question or of all, in journal order."""
@@ -56,3 +83,11 @@ class Findings:
         """Return where a question stands; one without an answer is open."""
         answer = self.answers.get(question_id)
         return answer.state if answer else QuestionState.OPEN
+
+
+def standing(findings: Findings, question: Question) -> tuple[QuestionState, AnswerReason | None]:
+    """Return a question's state and reason as an ended run has them: none is left open."""
+    answer = findings.answers.get(question.id)
+    if answer is None or answer.state is QuestionState.OPEN:
+        return QuestionState.UNRESOLVED, AnswerReason.RUN_ENDED
+    return answer.state, answer.reason

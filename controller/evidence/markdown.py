@@ -12,6 +12,7 @@ from typing import Final
 
 from controller.api.base import format_time
 from controller.api.records import AnswerReason, BlockKind, Certificate, Lines, QuestionState
+from controller.evidence.markdown_changes import render_changes
 from controller.evidence.report_format import (
     Report,
     ReportQuestion,
@@ -77,6 +78,7 @@ def render(report: Report) -> str:
     sections = [
         _opening(report),
         _summary(report),
+        _changes(report),
         _findings(report, references),
         _missing(report),
         _set_aside(report),
@@ -143,6 +145,12 @@ def _summary(report: Report) -> Iterator[str]:
         yield ""
         for statement in report.summary:
             yield f"{escape(statement.text)} {_markers(statement)}"
+
+
+def _changes(report: Report) -> Iterator[str]:
+    if report.changes is not None:
+        texts = {question.id: question.text for question in report.questions}
+        yield from render_changes(report.changes, texts, escape)
 
 
 def _short_answer(question: ReportQuestion) -> str:

@@ -28,8 +28,9 @@ from controller.api.records import (
     Statement,
 )
 from controller.api.task import HandOff, Quality
+from controller.evidence.changes import changes_of
 from controller.evidence.draft import statements_of
-from controller.evidence.findings import Findings
+from controller.evidence.findings import Findings, standing
 from controller.evidence.markdown import render
 from controller.evidence.report_format import (
     BudgetUse,
@@ -113,14 +114,6 @@ class RunSummary:
     budgets: tuple[BudgetUse, ...] = ()
     question_steps: Mapping[str, int] = field(default_factory=dict)
     hand_off: HandOff | None = None
-
-
-def standing(findings: Findings, question: Question) -> tuple[QuestionState, AnswerReason | None]:
-    """Return a question's state and reason as an ended run has them: none is left open."""
-    answer = findings.answers.get(question.id)
-    if answer is None or answer.state is QuestionState.OPEN:
-        return QuestionState.UNRESOLVED, AnswerReason.RUN_ENDED
-    return answer.state, answer.reason
 
 
 def report_digest(findings: Findings, language: str = "en") -> str:
@@ -282,6 +275,7 @@ def _report(
         quality=run.quality,
         summary=summary,
         questions=questions,
+        changes=changes_of(findings, is_withheld=run.draft_digest is not None),
         references=references,
         missing=tuple(_missing(findings, _GO_ON if succeeded else ending.remedy)),
         method=_method(findings),

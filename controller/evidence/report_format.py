@@ -42,6 +42,7 @@ from controller.api.records import (
     Span,
 )
 from controller.api.task import HandOff, Quality
+from controller.evidence.report_changes import ReportChanges
 
 FORMAT_VERSION: Final = 1
 """The version of this format; it grows when a field changes its meaning or goes away."""
@@ -285,6 +286,10 @@ class Report(ApiModel):
         Field(max_length=20),
         _described("The questions, in their order.", CHECKED_JOURNAL),
     ]
+    changes: Annotated[
+        ReportChanges | None,
+        _described("What changed since the last report, if there was one.", CHECKED_COMPUTED),
+    ] = None
     references: Annotated[
         tuple[ReportReference, ...],
         Field(max_length=4096),

@@ -19,8 +19,9 @@ from controller.api.records import (
     SearchRecord,
     Span,
     Statement,
+    TermWeight,
 )
-from controller.evidence.findings import Findings
+from controller.evidence.findings import Findings, FormerRound
 from controller.evidence.predicates import (
     Passage,
     check_anchors,
@@ -42,17 +43,28 @@ class Judgement:
     counted: int
 
 
-def question_weights(searches: Iterable[SearchRecord], question_id: str) -> dict[str, int]:
+def recorded_weights(
+    former: FormerRound, searches: Iterable[SearchRecord], question_id: str
+) -> tuple[TermWeight, ...]:
     """Return the weights of a question's terms: of each term the first that was recorded.
 
-    A later search never changes a weight, so that a verdict computed again is the same.
+    Those that a round carries stand first, then those of its searches. A later search never
+    changes a weight, so that a verdict computed again is the same.
     """
-    weights: dict[str, int] = {}
+    weights: dict[str, TermWeight] = {}
+    for weight in former.weights(question_id):
+        weights.setdefault(weight.term, weight)
     for search in searches:
         if search.question_id == question_id:
             for weight in search.term_weights:
-                weights.setdefault(weight.term, weight.weight)
-    return weights
+                weights.setdefault(weight.term, weight)
+    return tuple(weights.values())
+
+
+def question_weights(findings: Findings, question_id: str) -> dict[str, int]:
+    """Return the recorded weights of a question's terms, as the predicates take them."""
+    recorded = recorded_weights(findings.former, findings.searches, question_id)
+    return {weight.term: weight.weight for weight in recorded}
 
 
 def clusters_of(evidence: Iterable[Evidence]) -> dict[str, int]:
@@ -157,7 +169,7 @@ class Support:
 
     def _weights_of(self, question_id: str) -> tuple[tuple[str, int], ...]:
         if question_id not in self._weights:
-            weights = question_weights(self._findings.searches, question_id)
+            weights = question_weights(self._findings, question_id)
             self._weights[question_id] = tuple(sorted(weights.items()))
         return self._weights[question_id]
 

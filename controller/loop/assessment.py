@@ -21,6 +21,7 @@ from controller.api.records import (
     QuestionState,
     SearchStatus,
 )
+from controller.api.rounds import CarriedDocument
 from controller.api.task import (
     ApprovalMode,
     GoalPredicate,
@@ -93,11 +94,13 @@ class Assessment:
     basis: str
     language: str
     needs_approval: bool
+    round: int = 0
+    to_reverify: tuple[CarriedDocument, ...] = ()
 
     @property
     def goal_holds(self) -> bool:
-        """Whether every goal predicate is true."""
-        return all(p.met is PredicateMet.TRUE for p in self.predicates)
+        """Whether every goal predicate is true, and no carried fact is still to be checked."""
+        return not self.to_reverify and all(p.met is PredicateMet.TRUE for p in self.predicates)
 
     @property
     def draft_digest(self) -> str:
@@ -144,7 +147,9 @@ def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
         closing_summary=state.model.closing_summary,
         set_aside=records.set_aside,
         model_set_aside=_model_set_aside(spec, state),
+        former=state.rounds.former,
     )
+    sources = {reference.name for reference in spec.source_refs}
     quality = score(findings, spec.goal.target_origins, spec.language)
     return Assessment(
         questions=views,
@@ -154,6 +159,8 @@ def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
         basis=_basis(findings, views),
         language=spec.language,
         needs_approval=spec.approval.mode is ApprovalMode.REQUIRED,
+        round=state.round,
+        to_reverify=tuple(d for d in state.rounds.to_reverify if d.source_name in sources),
     )
 
 
@@ -179,6 +186,7 @@ def _records(spec: ResearchTaskSpec, state: RunState, questions: tuple[Question,
             s for s in state.searches if s.question_id in ids and s.source_name in sources
         ),
         evidence=evidence,
+        former=state.rounds.former,
         facts=tuple(
             f
             for f in state.facts

@@ -33,7 +33,8 @@ from controller.loop.hand_off import approval, clarification
 from controller.loop.intents import SearchArguments
 from controller.loop.lifetime import kept
 from controller.loop.model_policy import chosen, planning_turn
-from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
+from controller.loop.rounds import goes_on_without_sources, next_round
+from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
 from controller.loop.state import ErrorCount, Retry, RunState, reopened
 from controller.loop.validity import fault_of
 
@@ -52,6 +53,17 @@ def journal_corrupt(situation: Situation) -> Decision | None:
     return End(TerminalReason.JOURNAL_CORRUPT, f"{error.error_class}: {error}") if error else None
 
 
+def round_due(situation: Situation) -> Decision | None:
+    """A run that has succeeded gets another round when it is to be looked at again.
+
+    A task that is kept no longer is not refreshed.
+    """
+    opening = next_round(situation)
+    if opening is None or isinstance(kept(situation, _ended(situation)), Remove):
+        return None
+    return opening
+
+
 def already_terminal(situation: Situation) -> Decision | None:
     """A run that has ended stays so for its generation and request."""
     closing = situation.state.closing
@@ -59,7 +71,7 @@ def already_terminal(situation: Situation) -> Decision | None:
         return None
     ending = TerminalReason(closing.decision.reason)
     if situation.state.closed:
-        return End(ending, closing.decision.message)
+        return _ended(situation)
     return close(situation, ending, closing.decision.message)
 
 
@@ -71,7 +83,7 @@ def reopening(situation: Situation) -> Decision | None:
     closing = situation.state.closing
     if closing is None:
         return None
-    before = End(TerminalReason(closing.decision.reason), closing.decision.message)
+    before = _ended(situation)
     if situation.state.closed and situation.task.spec.desired_state is not DesiredState.RUNNING:
         return before
     fresh = reopened(situation.state)
@@ -152,7 +164,7 @@ def deadline_exceeded(situation: Situation) -> Decision | None:
 def references_not_ready(situation: Situation) -> Decision | None:
     """Waiting is not ending: the run goes on when what is missing is there."""
     missing, is_noted = situation.missing, situation.state.pause is NoteKind.WAITING
-    if missing is None:
+    if missing is None or goes_on_without_sources(situation):
         return None
     if not is_noted or situation.state.pause_reason != missing.reason:
         return note(NoteKind.WAITING, missing.reason, missing.message)
@@ -317,6 +329,7 @@ def nothing_left(situation: Situation) -> Decision:
 
 GUARDS: Final[tuple[Guard, ...]] = (
     journal_corrupt,  # what cannot be trusted is not acted on
+    round_due,  # a run that succeeded is kept true
     already_terminal,  # an ended run stays ended, a closing one closes
     reopening,  # a new generation or request may start it again
     pending_in_doubt,  # charged before anything else may end the run
@@ -342,6 +355,13 @@ GUARDS: Final[tuple[Guard, ...]] = (
     next_action,
     nothing_left,
 )
+
+
+def _ended(situation: Situation) -> End:
+    """Return the ending that the closing steps were taken under."""
+    closing = situation.state.closing
+    assert closing is not None
+    return End(TerminalReason(closing.decision.reason), closing.decision.message)
 
 
 def _asked_too_late(situation: Situation, retry: Retry, deadline: datetime) -> Decision:

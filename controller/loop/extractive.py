@@ -30,9 +30,11 @@ from controller.loop.intents import (
     Intent,
     PlanArguments,
     QuestionArguments,
+    ReverifyArguments,
 )
 from controller.loop.passages import ranked_passages
 from controller.loop.recording import Found
+from controller.loop.rounds import opening
 from controller.loop.situation import Situation
 
 QUOTES_PER_QUESTION: Final = 3
@@ -120,6 +122,16 @@ def draft(situation: Situation) -> Found:
     return Found(summary=f"{len(statements)} statements", statements=statements)
 
 
+def open_round(situation: Situation) -> Found:
+    """Carry over what the next round needs of those before it."""
+    record = opening(situation)
+    count = len(record.documents)
+    return Found(
+        summary=f"round {situation.state.round + 1}: {count} documents to be read again",
+        opening=record,
+    )
+
+
 def performed(situation: Situation, intent: Intent) -> Found | None:
     """Return what a pure action finds in a situation; None: the action needs the world."""
     match intent.arguments:
@@ -129,6 +141,8 @@ def performed(situation: Situation, intent: Intent) -> Found | None:
             return _on_question(situation, intent.action, arguments)
         case DraftArguments():
             return draft(situation)
+        case ReverifyArguments(document_id=None):
+            return open_round(situation)
     return None
 
 
@@ -152,7 +166,7 @@ def _question(situation: Situation, question_id: str) -> Question:
 
 
 def _weights(situation: Situation, question_id: str) -> dict[str, int]:
-    return question_weights(situation.assessment.findings.searches, question_id)
+    return question_weights(situation.assessment.findings, question_id)
 
 
 def _ranked(situation: Situation, question: Question) -> Iterator[Ranked]:

@@ -11,9 +11,19 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from controller.api.base import ApiModel, Digest, Label, Message, Name, Title, Word, canonical_json
+from controller.api.base import (
+    ApiModel,
+    Count,
+    Digest,
+    Label,
+    Message,
+    Name,
+    Title,
+    Word,
+    canonical_json,
+)
 from controller.api.model_call import Reservation
-from controller.api.records import FieldName, NoteKind
+from controller.api.records import DocumentId, FieldName, NoteKind
 from controller.api.step import ActionName, StepDecision
 
 
@@ -39,6 +49,18 @@ class QuestionArguments(ApiModel):
     """The question that `Extract`, `Refine` or `Conclude` works on."""
 
     question_id: Label
+
+
+class ReverifyArguments(ApiModel):
+    """The document of carried facts that is read again; none: the round is opened.
+
+    An opening for the sake of a source names it, and the digest that it has now.
+    """
+
+    round: Count
+    document_id: DocumentId | None = None
+    source_name: Name | None = None
+    corpus_digest: Digest | None = None
 
 
 class DraftArguments(ApiModel):
@@ -83,6 +105,7 @@ Arguments = (
     PlanArguments
     | SearchArguments
     | QuestionArguments
+    | ReverifyArguments
     | DraftArguments
     | PublishArguments
     | AskArguments
@@ -97,6 +120,7 @@ ARGUMENTS: Final[dict[ActionName, type[Arguments]]] = {
     ActionName.EXTRACT: QuestionArguments,
     ActionName.REFINE: QuestionArguments,
     ActionName.CONCLUDE: QuestionArguments,
+    ActionName.REVERIFY: ReverifyArguments,
     ActionName.DRAFT: DraftArguments,
     ActionName.PUBLISH: PublishArguments,
     ActionName.ASK: AskArguments,
@@ -137,6 +161,12 @@ class Intent:
         return None
 
     @property
+    def opens_round(self) -> bool:
+        """Whether the action opens a new round: a record, without anything done in the world."""
+        arguments = self.arguments
+        return isinstance(arguments, ReverifyArguments) and arguments.document_id is None
+
+    @property
     def arguments_json(self) -> str:
         """The normalised arguments."""
         return canonical_json(self.arguments.to_json())
@@ -151,9 +181,18 @@ def subject_of(action: ActionName, arguments: Arguments, *, is_model: bool) -> s
     """Return whose failures an action's are: the model's, a source's, the report's, or ours."""
     if is_model:
         return MODEL
-    if isinstance(arguments, SearchArguments):
-        return f"{SOURCE}{arguments.source_name}"
+    if (source_name := called_source(arguments)) is not None:
+        return f"{SOURCE}{source_name}"
     return "report" if action in CLOSING_ACTIONS else "operator"
+
+
+def called_source(arguments: Arguments) -> str | None:
+    """Return the source that an action with these arguments asks, None: it asks none."""
+    if isinstance(arguments, SearchArguments):
+        return arguments.source_name
+    if isinstance(arguments, ReverifyArguments) and arguments.document_id is not None:
+        return arguments.source_name
+    return None
 
 
 def parse_arguments(action: ActionName, arguments_json: str) -> Arguments:

@@ -6,6 +6,7 @@ nothing is rewritten.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from controller.api.base import digest_of
@@ -44,6 +45,23 @@ def seal(spec: ResearchStepSpec) -> ResearchStepSpec:
 
 def _content_digest(record: dict[str, Any]) -> str:
     return digest_of({name: value for name, value in record.items() if name != "digest"})
+
+
+def kept(steps: Sequence[ResearchStep]) -> Sequence[ResearchStep]:
+    """Return the part of a listed journal that is folded.
+
+    Steps of old rounds are deleted from the lowest index on. If that was cut short, what is left
+    of such a round stands before the step that opens the next one: it is passed over.
+    """
+    if not steps or steps[0].spec.index == 0:
+        return steps
+    places = enumerate(steps, steps[0].spec.index)
+    for at, step in places:
+        if step.spec.index != at:
+            break
+        if step.spec.opening is not None:
+            return steps[at - steps[0].spec.index :]
+    return steps
 
 
 def check(step: ResearchStep, *, task_name: str, task_uid: str, index: int, previous: str) -> None:

@@ -35,6 +35,7 @@ class Ways(NamedTuple):
 
 _NEW_QUERIES: Final = frozenset({ActionName.PLAN, ActionName.REFINE})
 _REOPENING: Final = frozenset({ActionName.NOTE})
+_NEW_ROUND: Final = frozenset({ActionName.REVERIFY})
 _WORK: Final = frozenset(
     {ActionName.PLAN, ActionName.SEARCH, ActionName.EXTRACT, ActionName.REFINE, ActionName.CONCLUDE}
 )
@@ -53,25 +54,26 @@ LEGAL_MOVES: Final[Mapping[Move, Ways]] = {
         "the records prove neither; or the step was the last that the question may take",
     ),
     Move(_ANSWERED, _OPEN): Ways(
-        frozenset({ActionName.SEARCH}),
-        "its document was found in another source as well, so that its origins are too few",
+        frozenset({ActionName.SEARCH}) | _NEW_ROUND,
+        "its document was found in another source as well, so that its origins are too few; or a "
+        "round begins, and concludes it anew",
     ),
     Move(_ANSWERED, _UNRESOLVED): Ways(
         frozenset({ActionName.SEARCH}),
         "the same, and the question has no step left to look further",
     ),
     Move(_NOT_FOUND, _OPEN): Ways(
-        _NEW_QUERIES | _REOPENING,
-        "a query or a source has become possible that was not tried",
+        _NEW_QUERIES | _REOPENING | _NEW_ROUND,
+        "a query or a source has become possible that was not tried; or a round begins",
     ),
     Move(_NOT_FOUND, _UNRESOLVED): Ways(
         _NEW_QUERIES | _REOPENING,
         "such a query or source, and the question has no step left to try it",
     ),
     Move(_UNRESOLVED, _OPEN): Ways(
-        _NEW_QUERIES | _REOPENING | {ActionName.SEARCH},
-        "a query or source has become possible that was not tried; or what was read or set aside "
-        "since gives another conclusion",
+        _NEW_QUERIES | _REOPENING | _NEW_ROUND | {ActionName.SEARCH},
+        "a query or source has become possible that was not tried; what was read or set aside "
+        "since gives another conclusion; or a round begins",
     ),
     Move(_UNRESOLVED, _ANSWERED): Ways(
         frozenset({ActionName.SEARCH}),

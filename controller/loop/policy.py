@@ -1,12 +1,14 @@
 """The directed policy: which legal action comes next. Questions are worked on one by one.
 
-Legal, in this order, each once its need is there: `Plan`, `Search`, `Extract`, `Conclude`,
-`Refine`. The next question is chosen from the assessment, never from process memory, so that a
+In a later round, carried facts are verified again first. Legal, in this order, each once its need
+is there: `Plan`, `Search`, `Extract`, `Conclude`, `Refine`. The next question is chosen from the
+assessment, never from process memory, so that a
 fresh process chooses the same (requirement S0.5).
 """
 
 from __future__ import annotations
 
+from controller.api.rounds import CarriedDocument
 from controller.api.step import ActionName, StepDecision, Verdict
 from controller.loop.assessment import Assessment, Need, QuestionView
 from controller.loop.intents import (
@@ -14,6 +16,7 @@ from controller.loop.intents import (
     Intent,
     PlanArguments,
     QuestionArguments,
+    ReverifyArguments,
     SearchArguments,
 )
 
@@ -27,13 +30,26 @@ _REASONS = {
 
 
 def next_intent(assessment: Assessment) -> Intent | None:
-    """Return the next action, None where nothing legal is left."""
+    """Return the next action, None where nothing legal is left.
+
+    Carried facts are checked before anything else is done in a round.
+    """
+    if assessment.to_reverify:
+        return _reverify(assessment.round, assessment.to_reverify[0])
     workable = [view for view in assessment.questions if view.is_workable]
     if not assessment.questions:
         return _intent(Need.PLAN, PlanArguments())
     if unplanned := [v.question.id for v in workable if v.need is Need.PLAN]:
         return _intent(Need.PLAN, PlanArguments(question_ids=tuple(unplanned)))
     return _inner(workable[0]) if workable else None
+
+
+def _reverify(number: int, document: CarriedDocument) -> Intent:
+    arguments = ReverifyArguments(
+        round=number, document_id=document.id, source_name=document.source_name
+    )
+    decision = StepDecision(verdict=Verdict.CONTINUE, reason="FactsCarried")
+    return Intent(ActionName.REVERIFY, arguments, decision)
 
 
 def _inner(view: QuestionView) -> Intent:

@@ -26,9 +26,17 @@ SEARCHES_FOR_ABSENCE: Final = 3
 _CLOSING: Final = frozenset({ActionName.DRAFT, ActionName.SUMMARIZE, ActionName.PUBLISH})
 
 _NEVER_STALLED: Final = frozenset(
-    {ActionName.PLAN, ActionName.REFINE, ActionName.ASK, ActionName.PROPOSE}
+    {
+        ActionName.PLAN,
+        ActionName.REFINE,
+        ActionName.ASK,
+        ActionName.PROPOSE,
+        ActionName.REVERIFY,
+    }
 )
-"""Planning writes queries and proposing picks: what follows tells whether anything came of it."""
+"""Planning writes queries and proposing picks: what follows tells whether anything came of it. To
+read again what is known brings nothing new where nothing holds any more, and is bounded by what is
+known."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from controller.api.errors import JournalError
 from controller.api.model_call import ModelTerms
 from controller.api.reasons import AcceptedReason, TerminalReason
 from controller.api.records import NoteKind
-from controller.api.step import ActionName, ResearchStep, ResearchStepSpec
+from controller.api.step import ResearchStep, ResearchStepSpec
 from controller.api.task import (
     REQUESTED_AT,
     Pending,
@@ -24,7 +24,13 @@ from controller.api.task import (
     ResearchTaskStatus,
 )
 from controller.loop.assessment import Assessment
-from controller.loop.intents import Intent, NoteArguments, SearchArguments, parse_arguments
+from controller.loop.intents import (
+    Intent,
+    NoteArguments,
+    ReverifyArguments,
+    called_source,
+    parse_arguments,
+)
 from controller.loop.model_policy import chosen
 from controller.loop.situation import MissingReference, Situation
 from controller.loop.state import RunState
@@ -93,13 +99,12 @@ class Surroundings:
     @classmethod
     def of(cls, steps: Iterable[ResearchStep]) -> Surroundings:
         """Return what is known before the first step: the sources that calls are counted for."""
-        searches = (
-            parse_arguments(s.spec.action, s.spec.arguments)
+        names = (
+            called_source(parse_arguments(s.spec.action, s.spec.arguments))
             for s in steps
-            if s.spec.action is ActionName.SEARCH and s.spec.usage.source_calls
+            if s.spec.usage.source_calls
         )
-        names = (a.source_name for a in searches if isinstance(a, SearchArguments))
-        return cls(remote_sources=frozenset(names))
+        return cls(remote_sources=frozenset(name for name in names if name is not None))
 
     def after(self, recorded: Recorded) -> Surroundings:
         """Return what is known after a step."""
@@ -120,7 +125,7 @@ class Surroundings:
     def remote(self, situation: Situation, recorded: Recorded) -> frozenset[str]:
         """Return the remote sources when a decision was made.
 
-        A search says it of its source. So does an ending for want of such calls, of the source
+        A call says it of its source. So does an ending for want of such calls, of the source
         that would have been searched next.
         """
         arguments, is_remote = recorded.intent.arguments, recorded.is_counted
@@ -128,10 +133,11 @@ class Surroundings:
             following = chosen(situation)
             is_remote = following is not None
             arguments = following.arguments if following else arguments
-        if not isinstance(arguments, SearchArguments) or is_remote is None:
+        source_name = called_source(arguments)
+        if source_name is None or is_remote is None:
             return self.remote_sources
-        others = self.remote_sources - {arguments.source_name}
-        return others | {arguments.source_name} if is_remote else others
+        others = self.remote_sources - {source_name}
+        return others | {source_name} if is_remote else others
 
 
 def situation_of(
@@ -152,6 +158,7 @@ def situation_of(
         holder=recorded.holder,
         missing=surroundings.missing(state, recorded),
         models=surroundings.models if recorded.models is None else recorded.models,
+        source_digests=_source_digests(recorded),
     )
     return replace(situation, remote_sources=surroundings.remote(situation, recorded))
 
@@ -164,6 +171,16 @@ def task_at(
     changed = {"generation": generation, "annotations": annotations}
     metadata = task.metadata.model_copy(update=changed)
     return ResearchTask(metadata=metadata, spec=spec)
+
+
+def _source_digests(recorded: Recorded) -> dict[str, str]:
+    """Return what is recorded of the sources' digests: the one that a round was opened for."""
+    arguments = recorded.intent.arguments
+    if not isinstance(arguments, ReverifyArguments) or not recorded.intent.opens_round:
+        return {}
+    if arguments.source_name is None or arguments.corpus_digest is None:
+        return {}
+    return {arguments.source_name: arguments.corpus_digest}
 
 
 def _noted(recorded: Recorded) -> MissingReference | None:

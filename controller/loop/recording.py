@@ -23,6 +23,7 @@ from controller.api.records import (
     SearchRecord,
     Statement,
 )
+from controller.api.rounds import ReverifyRecord, RoundOpening
 from controller.api.step import (
     FORMAT_VERSION,
     ActionClass,
@@ -58,6 +59,8 @@ class Found:
     note: NoteRecord | None = None
     proposal: ProposalRecord | None = None
     closing_summary: tuple[Statement, ...] | None = None
+    opening: RoundOpening | None = None
+    reverify: ReverifyRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,8 @@ def is_same_intent(stored: Pending | None, wanted: Pending) -> bool:
 def record(situation: Situation, pending: Pending, attempt: Attempt) -> ResearchStepSpec:
     """Return the sealed step of an attempt."""
     state, task, intent, found = situation.state, situation.task, intent_of(pending), attempt.found
-    counted = intent.action is not ActionName.NOTE and intent.action not in CLOSING_ACTIONS
+    is_record = intent.action is ActionName.NOTE or intent.opens_round
+    counted = not is_record and intent.action not in CLOSING_ACTIONS
     paid = situation.action_class(intent) is ActionClass.PAID and intent.reservation is None
     spec = ResearchStepSpec(
         format_version=FORMAT_VERSION,
@@ -123,7 +127,7 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Research
         task_uid=state.task_uid,
         generation=task.metadata.generation,
         request=task.request,
-        round=state.round,
+        round=state.round + intent.opens_round,
         index=pending.index,
         attempt=pending.attempt,
         holder=pending.holder,
@@ -157,6 +161,8 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Research
         models=situation.models or None,
         reservation=pending.reservation,
         model_call=attempt.model_call,
+        opening=found.opening,
+        reverify=found.reverify,
         fingerprint=journal.UNSEALED,
         previous_digest=state.digest,
         digest=journal.UNSEALED,

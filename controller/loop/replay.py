@@ -21,7 +21,7 @@ from controller.loop.assessment import Assessment, assess
 from controller.loop.decide import decide
 from controller.loop.divergence import ReplayDivergence, divergence
 from controller.loop.extractive import performed
-from controller.loop.intents import Intent, SearchArguments
+from controller.loop.intents import Intent, called_source
 from controller.loop.moves import illegal_move
 from controller.loop.recorded import (
     Recorded,
@@ -44,6 +44,7 @@ FOLDED_FIELDS: Final = frozenset(
         "start_time",
         "round",
         "usage",
+        "totals",
         "progress",
         "consecutive_errors",
         "last_step",
@@ -53,10 +54,10 @@ FOLDED_FIELDS: Final = frozenset(
 )
 """The fields of a status that the journal alone gives."""
 
-ASSESSED_FIELDS: Final = frozenset({"quality", "questions"})
+ASSESSED_FIELDS: Final = frozenset({"quality", "questions", "sources"})
 """Those that the journal and the spec give. The others show the moment, or are compared apart."""
 
-PURE_RECORDS: Final = ("plan", "extract", "answer", "statements", "ask", "note")
+PURE_RECORDS: Final = ("plan", "extract", "answer", "statements", "ask", "note", "opening")
 """What a step may carry that only the journal is needed for."""
 
 _GONE: Final = "a process that is gone"
@@ -69,6 +70,8 @@ class Replayed:
     `decisions` were made and `actions` performed again. `unknown_spec` steps belong to
     generations whose spec is not known. `in_doubt` steps were decided by a process that died, at
     a time or under a spec that is not recorded: only what was made of them is checked.
+    `carried_over` is 1 for a journal whose older rounds are deleted: what its first step carries
+    over of them is taken as it is.
     """
 
     steps: int = 0
@@ -76,6 +79,7 @@ class Replayed:
     actions: int = 0
     unknown_spec: int = 0
     in_doubt: int = 0
+    carried_over: int = 0
     divergence: ReplayDivergence | None = None
 
 
@@ -89,20 +93,23 @@ def reduced(
     Raises:
         JournalError: the journal does not fold, or has fewer steps than the status says.
     """
+    steps = journal.kept(steps)
+    first = steps[0].spec.index if steps else 0
     states = [_initial(task)]
     for step in steps:
         states.append(fold(states[-1], step))
+    last = states[-1].next_index
     shown = task.status.journal
     if task.status.observed_generation < 0 and shown is None:
         return None
     count = shown.steps if shown else 0
-    if count > len(steps):
-        raise JournalError(
-            "MissingStep", f"status was folded from {count} steps, {len(steps)} are there"
-        )
-    if len(steps) - count > 1:
-        return divergence(None, "journal.steps", count, len(steps))
-    return _status_difference(task, states[count], specs.get(task.status.observed_generation))
+    if count > last:
+        raise JournalError("MissingStep", f"status was folded from {count} steps, {last} are there")
+    if last - count > 1:
+        return divergence(None, "journal.steps", count, last)
+    return _status_difference(
+        task, states[count - first], specs.get(task.status.observed_generation)
+    )
 
 
 def _status_difference(
@@ -116,6 +123,8 @@ def _status_difference(
     situation = Situation(of, state, assess(of.spec, state), now, _GONE)
     folded = build_status(situation, Wait(RunningReason.RUNNING, ""), None)
     included = FOLDED_FIELDS | ASSESSED_FIELDS if spec else FOLDED_FIELDS
+    if status.totals is None:  # as versions before rounds wrote it
+        included -= {"totals", "sources"}
     difference = divergence(
         None, "status", _shown(status, included), _shown(_as_short(folded, status), included)
     )
@@ -157,13 +166,16 @@ def decided_again(task: ResearchTask, steps: Sequence[ResearchStep], specs: Spec
     Raises:
         JournalError: the journal does not fold.
     """
+    steps = journal.kept(steps)
     state, surroundings, counts = _initial(task), Surroundings.of(steps), Replayed()
     assessed = _Assessed()
     for step in steps:
         after, recorded = fold(state, step), of_step(step.spec)
         spec = specs.get(recorded.generation)
         counts = replace(counts, steps=counts.steps + 1)
-        if spec is None:
+        if state.last is None and step.spec.opening is not None:
+            counts = replace(counts, carried_over=1)
+        elif spec is None:
             counts = replace(counts, unknown_spec=counts.unknown_spec + 1)
         else:
             assessment = assessed.of(spec, state)
@@ -277,7 +289,7 @@ def _is_pure(situation: Situation, step: ResearchStepSpec, intent: Intent) -> bo
     return (
         step.outcome is Outcome.COMPLETED
         and situation.action_class(intent) is ActionClass.PURE
-        and not isinstance(intent.arguments, SearchArguments)
+        and called_source(intent.arguments) is None
     )
 
 

@@ -233,7 +233,7 @@ def _facts(
     passages: Mapping[str, Any],
 ) -> tuple[Fact, ...]:
     findings = situation.assessment.findings
-    weights = question_weights(findings.searches, question.id)
+    weights = question_weights(findings, question.id)
     language = situation.task.spec.language
     facts = (
         verify_fact(question, candidate, findings.evidence, weights, language)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from controller.api.errors import JournalError
@@ -11,7 +12,7 @@ from controller.api.reasons import AcceptedReason, RunningReason, TerminalReason
 from controller.api.step import ActionClass, ActionName
 from controller.api.task import Awaiting, Pending, ResearchTask
 from controller.loop.assessment import Assessment
-from controller.loop.intents import Intent, SearchArguments
+from controller.loop.intents import Intent, called_source
 from controller.loop.state import RunState
 
 
@@ -29,6 +30,7 @@ class Situation:
 
     `models` has the task's model and, where that is ready, its fallback. `holder_may_live` says of
     the process that stored `pending`, if it is another one, that it is not known to be gone.
+    `source_digests` says what the sources hold now, by name; one that is not there is not known.
     """
 
     task: ResearchTask
@@ -42,6 +44,7 @@ class Situation:
     remote_sources: frozenset[str] = frozenset()
     models: tuple[ModelTerms, ...] = ()
     journal_error: JournalError | None = None
+    source_digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def active_milliseconds(self) -> int:
@@ -72,10 +75,7 @@ class Situation:
             return ActionClass.EFFECT
         if intent.reservation is not None:
             return ActionClass.PAID
-        arguments = intent.arguments
-        remote = (
-            isinstance(arguments, SearchArguments) and arguments.source_name in self.remote_sources
-        )
+        remote = called_source(intent.arguments) in self.remote_sources
         return ActionClass.PAID if remote else ActionClass.PURE
 
 
@@ -111,6 +111,7 @@ class End:
     reason: TerminalReason
     message: str
     until: datetime | None = None
+    wake_up_reason: str = "Expired"
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,13 @@ from controller.api.records import (
     SearchStatus,
     Statement,
 )
+from controller.api.rounds import RoundOpening
 from controller.api.step import ActionName, Outcome, ResearchStep, ResearchStepSpec, StepDecision
 from controller.loop import journal
 from controller.loop.intents import DraftArguments, parse_arguments, subject_of
 from controller.loop.memory import Memory
 from controller.loop.progress import Fingerprints
+from controller.loop.round_state import Rounds
 from controller.loop.usage import Usage
 
 Record = TypeVar("Record")
@@ -110,6 +112,7 @@ class RunState:
     model: Memory = field(default_factory=Memory)
     progress: Fingerprints = field(default_factory=Fingerprints)
     started_at: datetime | None = None
+    rounds: Rounds = field(default_factory=Rounds)
     last: ResearchStepSpec | None = None
 
     @property
@@ -131,15 +134,19 @@ def initial(task_name: str, task_uid: str, topic: str) -> RunState:
 def fold(state: RunState, step: ResearchStep) -> RunState:
     """Return the state after a stored step.
 
+    A journal whose oldest rounds are deleted begins with the step that opens a round: it is
+    trusted to continue what is gone (cases, rule 2).
+
     Raises:
         JournalError: the step does not continue this journal, or does not say what it must.
     """
+    begins = state.last is None and step.spec.opening is not None
     journal.check(
         step,
         task_name=state.task_name,
         task_uid=state.task_uid,
-        index=state.next_index,
-        previous=state.digest,
+        index=step.spec.index if begins else state.next_index,
+        previous=step.spec.previous_digest if begins else state.digest,
     )
     return apply(state, step.spec)
 
@@ -150,6 +157,8 @@ def apply(state: RunState, spec: ResearchStepSpec) -> RunState:
     Raises:
         JournalError: the step lacks the record that its action must have.
     """
+    if spec.opening is not None:
+        state = _opened(state, spec, spec.opening)
     after = replace(
         state,
         digest=spec.digest,
@@ -178,6 +187,34 @@ def reopened(state: RunState) -> RunState:
         retry=None,
         searches=tuple(s for s in state.searches if s.status is not SearchStatus.FAILED),
         progress=state.progress.restarted(),
+    )
+
+
+def _opened(state: RunState, spec: ResearchStepSpec, opening: RoundOpening) -> RunState:
+    """Return the state in which a round begins: nothing is in it that its opening does not say.
+
+    So a journal that begins here folds to the same. Only what is still to be verified again is
+    taken from the steps before; it is gone once that is done.
+
+    Raises:
+        JournalError: it does not open the next round.
+    """
+    if state.last is not None and spec.round != state.round + 1:
+        raise JournalError("ForeignStep", f"step {spec.index} opens round {spec.round}")
+    return RunState(
+        task_name=state.task_name,
+        task_uid=state.task_uid,
+        digest=state.digest,
+        questions={q.id: q.text for q in opening.questions},
+        report=opening.report,
+        started_at=opening.start_time,
+        rounds=Rounds.opened(
+            opening,
+            facts=state.facts,
+            evidence=state.evidence,
+            former=state.rounds.former,
+            searches=state.searches,
+        ),
     )
 
 
@@ -328,6 +365,23 @@ def _concluded(state: RunState, spec: ResearchStepSpec) -> RunState:
     return replace(state, answers={**state.answers, answer.question_id: answer}, statements=None)
 
 
+def _reverified(state: RunState, spec: ResearchStepSpec) -> RunState:
+    if spec.opening is not None:
+        return state
+    record = _required(spec.reverify, spec)
+    known = {f.id for f in state.facts}
+    evidence = dict(state.evidence)
+    for found in spec.evidence:
+        evidence[found.document.id] = merged(evidence.get(found.document.id), found)
+    return replace(
+        state,
+        facts=state.facts + tuple(f for f in record.facts if f.id not in known),
+        evidence=evidence,
+        rounds=state.rounds.after(record),
+        statements=None,
+    )
+
+
 def _drafted(state: RunState, spec: ResearchStepSpec) -> RunState:
     arguments = DraftArguments.model_validate_json(spec.arguments)
     return replace(state, statements=_required(spec.statements, spec), draft_basis=arguments.basis)
@@ -391,6 +445,7 @@ _FOUND: Final = {
     ActionName.SEARCH: _searched,
     ActionName.EXTRACT: _extracted,
     ActionName.CONCLUDE: _concluded,
+    ActionName.REVERIFY: _reverified,
     ActionName.DRAFT: _drafted,
     ActionName.PUBLISH: _published,
     ActionName.ASK: _asked,

@@ -37,8 +37,10 @@ from controller.api.task import (
 )
 from controller.loop.closing import MAX_MESSAGE
 from controller.loop.degrade import FALLBACK_MODEL
+from controller.loop.rounds import source_marks, total
 from controller.loop.seal import is_sealed, sealed, unsealed
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
+from controller.loop.usage import Usage as Used
 from controller.loop.validity import fault_of
 
 MAX_STATUS_BYTES: Final = 32 * 1024
@@ -73,7 +75,8 @@ def build_status(
         completion_time=_completion_time(situation, ending),
         round=state.round,
         last_handled_requested_at=task.request,
-        usage=_usage(situation),
+        usage=_usage(situation.state.usage),
+        totals=_usage(total(situation.state)),
         pending=pending,
         progress=_progress(situation),
         quality=_quality(situation),
@@ -82,6 +85,7 @@ def build_status(
             ConsecutiveErrors(subject=e.subject, error_class=e.error_class, count=e.count)
             for e in list(state.errors.values())[:9]
         ),
+        sources=source_marks(situation),
         next_wake_up_time=until,
         wake_up_reason=_wake_up_reason(decision) if until else None,
         awaiting=wait.awaiting if wait else None,
@@ -93,8 +97,10 @@ def build_status(
 
 
 def _wake_up_reason(decision: Decision) -> str:
-    """Say what a task is looked at again for: its run, or because it is no longer to be kept."""
-    return decision.reason if isinstance(decision, Wait) else "Expired"
+    """Say what a task is looked at again for: its run, a refresh, or its expiry."""
+    if isinstance(decision, End):
+        return decision.wake_up_reason
+    return decision.reason if isinstance(decision, Wait) else ""
 
 
 def _corrupt(situation: Situation, decision: Decision) -> ResearchTaskStatus:
@@ -259,8 +265,7 @@ def _completion_time(situation: Situation, ending: TerminalReason | None) -> dat
     return situation.state.last_time or situation.now
 
 
-def _usage(situation: Situation) -> Usage:
-    used = situation.state.usage
+def _usage(used: Used) -> Usage:
     return Usage(
         steps=used.steps,
         model_calls=used.model_calls,

@@ -1,7 +1,6 @@
-"""What the schema cannot say of a spec: features that this version does not have.
+"""What the schema cannot say of a spec: texts that cannot be asked with the answers in them.
 
-A task that asks for one of them is refused (`InvalidSpec`) rather than run without it. So is one
-whose texts cannot be asked as they are.
+Such a task is refused (`InvalidSpec`) rather than run in part.
 """
 
 from __future__ import annotations
@@ -12,20 +11,6 @@ from controller.loop.clarification import MAX_FIELDS, MAX_QUESTION, filled, plac
 
 def fault_of(spec: ResearchTaskSpec) -> str | None:
     """Return field, rule and mend of the first thing in a spec that cannot be run."""
-    for is_asked_for, field, mend in (
-        (
-            spec.refresh_interval_seconds is not None,
-            "spec.refreshIntervalSeconds",
-            "leave it out, and create the task again when the sources have changed",
-        ),
-    ):
-        if is_asked_for:
-            return f"{field} is not supported by this version: {mend}"
-    return _fault_of_texts(spec)
-
-
-def _fault_of_texts(spec: ResearchTaskSpec) -> str | None:
-    """Return what is wrong with the questions once the answers stand in them."""
     if len(placeholders(spec)) > MAX_FIELDS:
         return f"the texts of spec leave more than {MAX_FIELDS} fields open: leave fewer"
     texts = [filled(spec, question.text) for question in spec.questions]

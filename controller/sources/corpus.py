@@ -21,7 +21,7 @@ from controller.api.errors import PermanentError, RetryableError, SourceNotReady
 from controller.api.reasons import ReadyReason
 from controller.api.records import Block, Document, SearchStatus
 from controller.api.source import ResearchSource, ResearchSourceSpec
-from controller.ports import SearchOutcome, Source, SourceObservation
+from controller.ports import Reread, SearchOutcome, Source, SourceObservation
 from controller.sources import directory, index_builder, index_file
 from controller.sources.collection import (
     MAX_FILE_BYTES,
@@ -155,6 +155,23 @@ class IndexedCorpus(ABC, Source):
             corpus_digest=corpus.digest,
             warnings=warnings,
         )
+
+    async def read(self, locator: str) -> Reread:
+        """Return a document as it was observed last, by where it is.
+
+        Raises:
+            RetryableError: the corpus is not ready (`Unreachable`).
+        """
+
+        def read(index: CorpusIndex) -> tuple[Document, str, tuple[Block, ...]] | None:
+            document_id = index.document_at(locator)
+            return index.read_document(document_id, self._origin) if document_id else None
+
+        corpus, found = await self._with_observed(read)
+        if found is None:
+            return Reread(None, corpus_digest=corpus.digest)
+        document, _, blocks = found
+        return Reread(document, blocks, corpus.digest)
 
     async def read_document(self, document_id: str) -> tuple[Document, str, tuple[Block, ...]]:
         """Return a document, its whole text, and all of its blocks.

@@ -133,6 +133,14 @@ class CorpusIndex:
             blocks = tuple(block for (data,) in packed for block in _blocks(data))
             return self._document(record, origin), zlib.decompress(text).decode(), blocks
 
+    def document_at(self, locator: str) -> str | None:
+        """Return the id of the document at a place of the corpus, or None."""
+        with self._guarded():
+            row = self._execute(
+                "SELECT id FROM documents WHERE json_extract(record, '$.locator') = ?", (locator,)
+            ).fetchone()
+            return None if row is None else str(row[0])
+
     @contextmanager
     def _guarded(self, seconds: float | None = None) -> Iterator[None]:
         """Turn what damage looks like into one error, and end a query that takes too long."""

@@ -25,7 +25,15 @@ from controller.api.records import (
 from controller.api.task import ResearchTask
 from controller.evidence.terms import content_terms, term_weight
 from controller.loop.situation import MissingReference
-from controller.ports import Model, Passage, References, SearchOutcome, Source, SourceObservation
+from controller.ports import (
+    Model,
+    Passage,
+    References,
+    Reread,
+    SearchOutcome,
+    Source,
+    SourceObservation,
+)
 
 Documents = Mapping[str, Mapping[str, str]]
 """Documents by locator, such as `file:manual.txt`; each is its paragraphs by heading."""
@@ -73,7 +81,8 @@ class ScriptedSource:
             name: of the `ResearchSource` that it stands for.
             documents: what it holds.
             is_remote: whether a search is a counted call to somebody else.
-            failures: the script, one entry a search (`RetryableError`, `PermanentError`, None).
+            failures: the script, one entry a search or a read (`RetryableError`,
+                `PermanentError`, None).
             lasting_failure: what every search after the script raises, None: nothing.
             status: how completely it searches; `Partial` proves no absence.
             before_search: is awaited before each search is answered.
@@ -86,6 +95,7 @@ class ScriptedSource:
         self.status = status
         self.before_search = before_search
         self.searches: list[ScriptedSearch] = []
+        self.reads: list[str] = []
         self.hold(documents)
 
     def hold(self, documents: Documents) -> None:
@@ -93,6 +103,7 @@ class ScriptedSource:
         self._digest = digest_of({locator: dict(text) for locator, text in documents.items()})
         self._passages = [p for at, text in documents.items() for p in self._of(at, text)]
         self._documents = len(documents)
+        self.texts = {locator: "\n".join(text.values()) for locator, text in documents.items()}
 
     async def observe(self) -> SourceObservation:
         """Return the digest of what the documents say."""
@@ -125,6 +136,22 @@ class ScriptedSource:
             term_weights=tuple(self._weight(term) for term in terms),
             corpus_digest=self._digest,
         )
+
+    async def read(self, locator: str) -> Reread:
+        """Return a document as it is now, or fail as the script says.
+
+        Raises:
+            ActionError: the script's next failure.
+        """
+        self.reads.append(locator)
+        failure = self.failures.pop(0) if self.failures else self.lasting_failure
+        if failure is not None:
+            raise failure
+        found = [p for p in self._passages if p.document.locator == locator]
+        if not found:
+            return Reread(None, corpus_digest=self._digest)
+        blocks = tuple(block for passage in found for block in passage.blocks)
+        return Reread(found[0].document, blocks, self._digest)
 
     def _weight(self, term: str) -> TermWeight:
         frequency = sum(term.casefold() in _words(p) for p in self._passages)
@@ -190,4 +217,11 @@ class ScriptedReferences:
                 return References({}, MissingReference(AcceptedReason.SOURCE_NOT_FOUND, message))
         named = (task.spec.model_ref, task.spec.fallback_model_ref)
         models = (self.models.get(r.name) for r in named if r is not None)
-        return References(self.sources, models=tuple(m for m in models if m is not None))
+        digests = {
+            name: (await source.observe()).digest
+            for name, source in self.sources.items()
+            if not source.is_remote
+        }
+        return References(
+            self.sources, models=tuple(m for m in models if m is not None), digests=digests
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, TypeVar
 
 from kubernetes.aio.client import ApiClient
@@ -146,6 +147,16 @@ class KubernetesStore:
             },
             STRICT,
         )
+
+    async def delete_step(self, task: ResearchTask, index: int) -> None:
+        """Delete a step, if it is there; see `TaskStore`."""
+        name = step_name(task.metadata.name, task.metadata.uid, index)
+        with suppress(NotFoundError):
+            await self._requests.delete(
+                f"delete the ResearchStep {name}",
+                _STEPS.path(task.metadata.namespace, name),
+                {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"},
+            )
 
     async def get_report(self, task: ResearchTask) -> StoredReport | None:
         """Return the report of this very task, None where there is none; see `TaskStore`."""

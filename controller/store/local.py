@@ -217,6 +217,14 @@ class LocalStore:
         with self._database.writing():
             self._objects.insert(valid)
 
+    async def delete_step(self, task: ResearchTask, index: int) -> None:
+        """Delete a step, if it is there; see `TaskStore`."""
+        name = step_name(task.metadata.name, task.metadata.uid, index)
+        with self._database.writing():
+            stored = self._objects.find(ResearchStep, task.metadata.namespace, name)
+            if stored is not None and stored.spec.task_uid == task.metadata.uid:
+                self._database.delete_with_owned(stored.metadata.uid)
+
     async def get_report(self, task: ResearchTask) -> StoredReport | None:
         """Return the report of this very task, None where there is none; see `TaskStore`."""
         stored = self._objects.find(ConfigMap, task.metadata.namespace, names.report_name(task))

@@ -46,8 +46,10 @@ def report_labels(task: ResearchTask) -> dict[str, str]:
 
 
 def event_name(task: ResearchTask, event: Event) -> str:
-    """Return the only name that this event can have for this generation and request of a task."""
+    """Return the only name that this event can have for a generation, request and round."""
     name = f"{task.metadata.uid}.{event.reason}.{task.metadata.generation}".lower()
+    if task.status.round:
+        name = f"{name}.{task.status.round}"
     return name if task.request is None else f"{name}.{digest_of_text(task.request)[7:15]}"
 
 

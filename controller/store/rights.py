@@ -35,7 +35,12 @@ RIGHTS: Final = (
         ("update",),
         "to let a task own its steps and its report where owner references are checked",
     ),
-    Right(GROUP, STEPS, ("get", "list", "create"), "to keep the journal"),
+    Right(
+        GROUP,
+        STEPS,
+        ("get", "list", "create", "delete"),
+        "to keep the journal, and to delete rounds beyond historyLimit",
+    ),
     Right(GROUP, SOURCES, ("get", "list", "watch"), "to see the sources that tasks refer to"),
     Right(GROUP, f"{SOURCES}/status", ("patch",), "to say whether a source is ready"),
     Right(GROUP, MODELS, ("get", "list", "watch"), "to see the models that tasks refer to"),

@@ -127,8 +127,8 @@ ENDINGS = {
         3,
         "SourcesExhausted",
     ),
-    "what is asked for is not supported": (
-        {"refreshIntervalSeconds": 600},
+    "a question is asked twice": (
+        {"questions": [{"id": i, "text": "What is the default?"} for i in ("one", "two")]},
         5,
         "InvalidSpec",
     ),

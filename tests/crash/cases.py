@@ -22,12 +22,14 @@ class Case:
         faults: one value of `FIXPOINT_FAULT_POINT` for each process.
         action_class: what a crash during the action means.
         interrupted: how many attempts are recorded as interrupted at the end.
+        in_round: the processes die in a second round, which is asked for once the first is over.
     """
 
     name: str
     faults: tuple[str, ...]
     action_class: ActionClass
     interrupted: int = 0
+    in_round: bool = False
 
     @property
     def exit_codes(self) -> tuple[int, ...]:
@@ -55,6 +57,34 @@ def point_cases(action_class: ActionClass, *, waits: bool) -> Iterator[Case]:
             (f"{point.name}:{action}:1",),
             action_class,
             interrupted=int(in_doubt),
+        )
+
+
+def round_cases(action_class: ActionClass) -> Iterator[Case]:
+    """Yield a case for each point of a `Reverify`, in a second round.
+
+    The first one of a round opens it: it has no intent, and waits for nothing. The second one
+    reads a document.
+    """
+    opening, reading = {FaultPoint.K3, FaultPoint.K4, FaultPoint.K6}, 1
+    for point in FaultPoint:
+        if point in {FaultPoint.K5, FaultPoint.K7}:
+            continue  # neither an effect nor the end
+        if point in opening and action_class is ActionClass.PURE:
+            yield Case(
+                f"{point.name} of the opening of a round",
+                (f"{point.name}:Reverify:1",),
+                action_class,
+                in_round=True,
+            )
+        passage = reading + (point in opening)
+        in_doubt = action_class is ActionClass.PAID and point in _AFTER_THE_INTENT
+        yield Case(
+            f"{point.name} of Reverify, {action_class}",
+            (f"{point.name}:Reverify:{passage}",),
+            action_class,
+            interrupted=int(in_doubt),
+            in_round=True,
         )
 
 

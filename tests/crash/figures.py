@@ -71,9 +71,16 @@ class Recorded:
 
     @property
     def content(self) -> list[tuple[str, str, str]]:
-        """What the completed steps say; their times, holders and numbers apart."""
+        """What the completed steps say; their times, holders and numbers apart.
+
+        What opens a round carries over times: its digest is its own.
+        """
         return [
-            (step.spec.action, step.spec.arguments, step.spec.observation.digest)
+            (
+                step.spec.action,
+                step.spec.arguments,
+                "" if step.spec.opening else step.spec.observation.digest,
+            )
             for step in self.steps
             if step.spec.outcome is Outcome.COMPLETED
         ]
@@ -141,8 +148,8 @@ def _folded(task: ResearchTask, steps: Sequence[ResearchStep]) -> RunState:
 
 
 def _order(run: Recorded) -> Iterator[str]:
-    """No status claims a step that was not created before it; no counter ever falls."""
-    created = 0
+    """No status claims a step that was not created before it; no counter falls within a round."""
+    created = number = 0
     before: dict[str, int] = dict.fromkeys(_COUNTERS, 0)
     for write in run.trail:
         if write.kind == "ResearchStep":
@@ -154,6 +161,8 @@ def _order(run: Recorded) -> Iterator[str]:
         if claimed > created:
             yield f"a status claims {claimed} steps when {created} were created"
         usage = {name: (status.get("usage") or {}).get(name, 0) for name in _COUNTERS}
+        if status.get("round", 0) > number:
+            number, before = status["round"], dict.fromkeys(_COUNTERS, 0)
         fallen = [name for name in _COUNTERS if usage[name] < before[name]]
         if fallen:
             yield f"usage fell: {fallen}"

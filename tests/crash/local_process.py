@@ -22,7 +22,7 @@ from controller.cli.local import drive, stop_on_interrupt
 from controller.cli.observer import Follower
 from controller.clock import SystemClock
 from controller.holders import local_holder
-from controller.ports import SearchOutcome, Source, SourceObservation, TaskKey
+from controller.ports import Reread, SearchOutcome, Source, SourceObservation, TaskKey
 from controller.reconcile import Reconciler
 from controller.references import Resolver
 from controller.sources.corpus import ConfigMaps, make_source
@@ -52,6 +52,13 @@ class RemoteSource:
         assert pending is not None, "a call without an intent"
         _append(self._calls, pending.operation_id)
         return await self._corpus.search(query, limit=limit, terms=terms)
+
+    async def read(self, locator: str) -> Reread:
+        """Write the call down, then answer it."""
+        pending = (await self._store.get_task(self._key)).status.pending
+        assert pending is not None, "a call without an intent"
+        _append(self._calls, pending.operation_id)
+        return await self._corpus.read(locator)
 
 
 def main() -> int:

@@ -7,11 +7,12 @@ import itertools
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from controller.api.base import API_VERSION
+from controller.api.task import REQUESTED_AT
 from controller.clock import SystemClock
 from controller.fault_points import VARIABLE
 from controller.ports import TaskKey
@@ -45,7 +46,14 @@ END;
 class LocalRun:
     """A task, and the processes that work on it one after another or at once."""
 
-    def __init__(self, folder: Path, corpora: Path, *, is_remote: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        corpora: Path,
+        *,
+        is_remote: bool,
+        questions: Sequence[Mapping[str, str]] = QUESTIONS,
+    ) -> None:
         folder.mkdir()
         self._store = folder / "store.db"
         self._calls = folder / "calls"
@@ -61,7 +69,7 @@ class LocalRun:
                     _KEY.name,
                     {
                         "topic": "The lamp",
-                        "questions": QUESTIONS,
+                        "questions": questions,
                         "sourceRefs": [{"name": "lamp"}],
                     },
                 ),
@@ -93,6 +101,25 @@ class LocalRun:
         """Let a process work until it ends; return its exit status, negative for a signal."""
         with self.process(fault) as process:
             return process.wait(_SECONDS)
+
+    def ask_again(self) -> None:
+        """Ask for another look at the task."""
+        with LocalStore.open(self._store, SystemClock()) as store:
+            (task,) = store.tasks()
+            metadata = {
+                "name": _KEY.name,
+                "namespace": _KEY.namespace,
+                "annotations": {REQUESTED_AT: "monday"},
+            }
+            spec = task.spec.to_json()
+            store.apply(
+                {
+                    "apiVersion": API_VERSION,
+                    "kind": "ResearchTask",
+                    "metadata": metadata,
+                    "spec": spec,
+                }
+            )
 
     def recorded(self) -> Recorded:
         """Return what is stored and what was seen."""

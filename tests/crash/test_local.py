@@ -17,9 +17,10 @@ from tests.crash.cases import (
     KILLS_IN_A_ROW_OF_AN_EFFECT,
     Case,
     point_cases,
+    round_cases,
 )
 from tests.crash.figures import Recorded, examine
-from tests.crash.local_runs import LocalRun
+from tests.crash.local_runs import QUESTIONS, LocalRun
 from tests.crash.table import Table
 from tests.operator.process import wait_until
 
@@ -34,6 +35,8 @@ CASES = {
         *point_cases(ActionClass.PURE, waits=True),
         *point_cases(ActionClass.PAID, waits=True),
         *point_cases(ActionClass.EFFECT, waits=False),  # a write to the file is one call
+        *round_cases(ActionClass.PURE),
+        *round_cases(ActionClass.PAID),
         KILLS_IN_A_ROW_OF_AN_EFFECT,
         KILLS_IN_A_ROW_OF_A_PAID_ACTION,
         Case("SIGTERM at K1 of a paid Search", ("K1:Search:1:SIGTERM",), ActionClass.PAID),
@@ -87,13 +90,28 @@ def table() -> Iterator[Table]:
     made.write()
 
 
+def _named(kind: ActionClass, *, in_round: bool) -> str:
+    """Return the key of the run that nobody disturbs."""
+    return f"{kind}, two rounds" if in_round else kind
+
+
 _UNDISTURBED: dict[str, Case] = {
-    kind: Case(kind, (), kind) for kind in (ActionClass.PURE, ActionClass.PAID)
+    _named(kind, in_round=in_round): Case(kind, (), kind, in_round=in_round)
+    for kind in (ActionClass.PURE, ActionClass.PAID)
+    for in_round in (False, True)
 }
 
 
 def _run(case: Case, folder: Path, corpora: Path) -> Ran:
-    run = LocalRun(folder, corpora, is_remote=case.action_class is ActionClass.PAID)
+    run = LocalRun(
+        folder,
+        corpora,
+        is_remote=case.action_class is ActionClass.PAID,
+        questions=QUESTIONS[:1] if case.in_round else QUESTIONS,
+    )
+    if case.in_round:
+        assert run.run() == 0
+        run.ask_again()
     exit_codes = tuple(run.run(fault) for fault in case.faults)
     return Ran(exit_codes, run.run(), run.recorded())
 
@@ -106,7 +124,7 @@ def test_a_fresh_process_goes_on(case: Case, runs: Mapping[str, Future[Ran]], ta
     table.add(case.name, len(case.faults), figures, ran.recorded)
     assert (*ran.exit_codes, ran.last_exit_code) == (*case.exit_codes, 0)
     assert figures.problems == ()
-    assert ran.recorded.report_writes == 1
+    assert ran.recorded.report_writes == 1 + case.in_round
     assert ran.recorded.interrupted == case.interrupted
 
 
@@ -157,4 +175,4 @@ def test_a_process_that_wakes_up_after_another_has_gone_on_is_too_late(
 
 def _undisturbed(case: Case, runs: Mapping[str, Future[Ran]]) -> Recorded:
     kind = ActionClass.PAID if case.action_class is ActionClass.PAID else ActionClass.PURE
-    return runs[kind].result().recorded
+    return runs[_named(kind, in_round=case.in_round)].result().recorded

@@ -101,7 +101,7 @@ def quote_fact(
     searches: Sequence[SearchRecord] = (),
 ) -> Fact:
     """Return what the verifier makes of a quote from a document."""
-    weights = question_weights(searches, question.id)
+    weights = question_weights(Findings(searches=tuple(searches)), question.id)
     return verify_fact(question, Candidate(evidence.document.id, wording), [evidence], weights)
 
 

@@ -22,7 +22,7 @@ from controller.api.records import (
     Statement,
 )
 from controller.evidence import report_format
-from controller.evidence.findings import Findings
+from controller.evidence.findings import Findings, standing
 from controller.evidence.markdown import render
 from controller.evidence.report import (
     MAX_REPORT_BYTES,
@@ -31,7 +31,6 @@ from controller.evidence.report import (
     published_statements,
     report_digest,
     report_json,
-    standing,
 )
 from controller.evidence.report_format import (
     CHECKED_COMPUTED,

@@ -369,7 +369,7 @@ def test_a_term_keeps_the_weight_that_was_recorded_first() -> None:
     question = setting_question(0)
     first = search(question, "a", [setting_evidence(0, 0)])
     later = search(question, "b", [])
-    weights = question_weights((first, later), "q0")
+    weights = question_weights(Findings(searches=(first, later)), "q0")
     assert weights == {w.term: w.weight for w in first.term_weights}
     assert weights != {w.term: w.weight for w in later.term_weights}
-    assert question_weights((first,), "q1") == {}
+    assert question_weights(Findings(searches=(first,)), "q1") == {}

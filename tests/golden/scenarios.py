@@ -26,6 +26,14 @@ GLOW: Final = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
 COLOUR: Final = {"id": "colour", "text": "What is the default of GLOW_COLOUR?"}
 ABSENT: Final = {"id": "absent", "text": "What is the default of FROST_LEVEL?"}
 
+REVISED: Final = {
+    "file:lamp.txt": {
+        **LAMP_MANUAL["file:lamp.txt"],
+        "GLOW_COLOUR": "Default: cold white, which is 6500 kelvin on every lamp of the series.",
+    }
+}
+"""The manual with another default of one setting."""
+
 Manifest = dict[str, Any]
 
 
@@ -226,6 +234,22 @@ async def approved(run: Recording) -> None:
     await run.run()
 
 
+async def second_round(run: Recording) -> None:
+    """One of two quotes is gone from the manual: the other holds, its question is not searched."""
+    await run.apply(questions=[GLOW, COLOUR])
+    await run.run()
+    run.world.now_holds(REVISED)
+    await run.run()
+
+
+async def third_round(run: Recording) -> None:
+    """The interval has passed twice; of the first two rounds nothing is kept."""
+    await run.apply(questions=[GLOW], refreshIntervalSeconds=600, historyLimit=1)
+    for _ in range(3):
+        await run.run()
+        run.world.clock.advance(601)
+
+
 def as_recorded(records: list[Manifest]) -> list[Manifest]:
     """Return the steps as they are."""
     return records
@@ -298,6 +322,8 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "no-source-calls": Scenario(no_source_calls),
     "clarified": Scenario(clarified),
     "approved": Scenario(approved),
+    "second-round": Scenario(second_round),
+    "third-round": Scenario(third_round),
     "older-format": Scenario(complete, in_format_zero),
     "changed-policy": Scenario(complete, with_another_policy),
 }
@@ -323,6 +349,8 @@ async def make(name: str, folder: Path) -> Made:
     records = scenario.records([json.loads(line_of(step)) for step in steps])
     status = task.status.to_json()
     if records and "journal" in status:
-        status["journal"]["digest"] = records[status["journal"]["steps"] - 1]["spec"]["digest"]
+        first = records[0]["spec"]["index"]
+        last = records[status["journal"]["steps"] - 1 - first]
+        status["journal"]["digest"] = last["spec"]["digest"]
     journal = "".join(canonical_json(record) + "\n" for record in records).encode()
     return Made(journal, run.tasks, status)

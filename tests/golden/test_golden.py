@@ -45,6 +45,8 @@ ENDINGS = {
     "no-source-calls": TerminalReason.SOURCE_CALL_BUDGET_EXHAUSTED,
     "clarified": TerminalReason.GOAL_REACHED,
     "approved": TerminalReason.GOAL_REACHED,
+    "second-round": TerminalReason.GOAL_REACHED,
+    "third-round": TerminalReason.GOAL_REACHED,
     "older-format": TerminalReason.GOAL_REACHED,
     CHANGED: TerminalReason.GOAL_REACHED,
 }
@@ -110,11 +112,16 @@ def test_a_golden_journal_replays_whole(name: str) -> None:
     golden = read(name)
     replayed = decided_again(golden.task, golden.steps, golden.specs)
     assert replayed.divergence is None, str(replayed.divergence)
-    assert replayed.steps == replayed.decisions == len(golden.steps)
+    assert replayed.steps == len(golden.steps)
+    assert replayed.carried_over == (golden.steps[0].spec.index > 0)
+    again = golden.steps[replayed.carried_over :]  # what a first step carries over is taken as is
+    assert replayed.decisions == len(again)
     assert replayed.unknown_spec == replayed.in_doubt == 0
-    pure = {ActionName.SEARCH, ActionName.PUBLISH}
-    done = [s for s in golden.steps if s.spec.outcome is Outcome.COMPLETED]
-    assert replayed.actions == sum(s.spec.action not in pure for s in done)
+    of_the_world = {ActionName.SEARCH, ActionName.PUBLISH}
+    done = [s.spec for s in again if s.spec.outcome is Outcome.COMPLETED]
+    assert replayed.actions == sum(
+        s.action not in of_the_world and s.reverify is None for s in done
+    )
 
 
 def test_a_changed_policy_is_named_by_the_first_step_that_it_decides_otherwise() -> None:
@@ -129,7 +136,9 @@ def test_a_changed_policy_is_named_by_the_first_step_that_it_decides_otherwise()
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_step_says_what_was_planned_done_observed_and_known_after_it(name: str) -> None:
     steps = [step.spec for step in read(name).steps]
-    assert [s.index for s in steps] == list(range(len(steps)))
+    first = steps[0].index
+    assert [s.index for s in steps] == list(range(first, first + len(steps)))
+    assert (first > 0) == (name == "third-round")
     for before, step in pairwise(steps):
         assert step.previous_digest == before.digest
     for step in steps:
@@ -176,6 +185,28 @@ def test_an_attempt_in_flight_when_the_process_died_is_charged_and_not_sent_agai
     assert golden.task.status.usage is not None
     assert golden.task.status.usage.source_calls == 2
     assert golden.task.status.usage.interrupted == 1
+
+
+def test_a_second_round_searches_for_what_is_gone_alone() -> None:
+    steps = [s.spec for s in read("second-round").steps if s.spec.round == 1]
+    assert [s.action.value for s in steps] == [
+        "Reverify", "Reverify", "Plan", "Conclude", "Search", "Extract", "Conclude", "Draft",
+        "Publish",
+    ]  # fmt: skip
+    assert steps[0].decision.reason == "SourceChanged"
+    (record,) = (s.reverify for s in steps if s.reverify is not None)
+    assert (len(record.facts), len(record.dropped)) == (1, 1)
+    assert {s.question_id for s in steps if s.search is not None} == {"colour"}
+
+
+def test_of_a_third_round_alone_the_totals_are_those_of_all_three() -> None:
+    golden = read("third-round")
+    status = golden.task.status
+    assert {s.spec.round for s in golden.steps} == {2}
+    assert status.usage is not None
+    assert status.totals is not None
+    assert (status.usage.writes, status.totals.writes) == (1, 3)
+    assert golden.steps[0].spec.decision.reason == "RefreshInterval"
 
 
 def notes(name: str) -> list[Any]:

@@ -40,6 +40,7 @@ def test_a_completed_step_without_its_typed_record_is_refused(action: ActionName
         ActionName.PROPOSE: "{}",
         ActionName.SUMMARIZE: '{"basis": "sha256:%s"}' % ("0" * 64),
         ActionName.NOTE: '{"kind": "Resumed"}',
+        ActionName.REVERIFY: '{"round": 1, "documentId": "d-0123456789ab", "sourceName": "s"}',
     }.get(action, '{"questionId": "q"}')
     with pytest.raises(JournalError) as raised:
         apply(planned(), step(index=1, action=action, arguments=arguments))

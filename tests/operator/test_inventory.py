@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.api.base import digest_of
-from controller.api.task import REQUESTED_AT, ResearchTask, ResearchTaskStatus
+from controller.api.task import REQUESTED_AT, ResearchTask, ResearchTaskStatus, source_mark
 from controller.inventory import Inventory, SeenTask, reference_event, task_event
+from controller.loop.rounds import is_kept_true, is_outdated
 from controller.loop.seal import sealed
 from controller.ports import TaskKey
 from controller.readiness import ReferenceKey, ReferenceKind
@@ -110,6 +111,45 @@ def test_running_tasks_are_found_by_what_they_refer_to() -> None:
         found = inventory.running_with(ReferenceKey("a", kind, name))
         assert found == [TaskKey("a", "running")]
     assert inventory.running_with(ReferenceKey("a", ReferenceKind.MODEL, "lamp")) == []
+
+
+OLD, NEW = digest_of("last week"), digest_of("today")
+
+
+# S1.24
+def test_tasks_that_succeeded_on_something_else_are_found_by_the_source() -> None:
+    inventory = Inventory()
+    held = (source_mark(OLD), "-")
+    succeeded = SeenTask(1, "u", ("lamp", "wiki"), None, True, True, marks=held)
+    inventory.put(TaskKey("a", "outdated"), succeeded)
+    inventory.put(TaskKey("a", "running"), succeeded._replace(is_settled=False))
+    inventory.put(TaskKey("a", "not-seen"), succeeded._replace(marks=("-", source_mark(OLD))))
+    inventory.put(TaskKey("a", "up-to-date"), succeeded._replace(marks=(source_mark(NEW), "-")))
+    inventory.put(TaskKey("a", "unchecked"), succeeded._replace(marks=("?", "-")))
+    inventory.put(TaskKey("b", "elsewhere"), succeeded)
+    lamp = ReferenceKey("a", ReferenceKind.SOURCE, "lamp")
+    found = inventory.outdated_by(lamp, NEW)
+    assert found == [TaskKey("a", "outdated"), TaskKey("a", "unchecked")]
+
+
+@given(
+    reason=st.sampled_from([None, "GoalReached", "NoProgress"]),
+    state=st.sampled_from([None, "Running", "Suspended", "Cancelled"]),
+    marks=st.lists(st.sampled_from(["-", "?", source_mark(OLD), source_mark(NEW)]), max_size=2),
+)
+def test_json_and_objects_agree_on_which_tasks_are_outdated(
+    reason: str | None, state: str | None, marks: list[str]
+) -> None:
+    spec = {"topic": "t", "sourceRefs": [{"name": "lamp"}, {"name": "wiki"}]}
+    spec |= {"desiredState": state} if state else {}
+    status = {"observedGeneration": 1, "sources": marks}
+    status |= {"terminalReason": reason} if reason else {}
+    json = body(spec=spec, status=status)
+    event, task = task_event(None, json), ResearchTask.model_validate(json)
+    inventory = Inventory()
+    inventory.put(event.key, event.seen)
+    found = inventory.outdated_by(ReferenceKey("team", ReferenceKind.SOURCE, "lamp"), NEW)
+    assert bool(found) == (is_kept_true(task) and is_outdated(task, {"lamp": NEW}))
 
 
 def test_the_reports_that_should_be_there_are_those_of_finished_tasks() -> None:

@@ -217,12 +217,14 @@ class Ready:
     def __init__(self, home: Home) -> None:
         self.home = home
         self.changed: list[ReferenceKey] = []
+        self.observed: list[tuple[str, str]] = []
         self.loop = Readiness(
             store=home.store,
             resolver=home.resolver(),
             clock=SystemClock(),
             check_seconds=180,
             on_change=self.changed.append,
+            on_observed=lambda key, digest: self.observed.append((key.name, digest)),
         )
 
     async def look(self, kind: ReferenceKind, name: str) -> float | None:
@@ -248,6 +250,7 @@ async def test_ready_is_written_when_it_differs_and_then_not_again(home: Home) -
     again, _ = await ready.source("lamp")
     assert again.metadata.resource_version == written.metadata.resource_version
     assert len(ready.changed) == 1
+    assert ready.observed == [("lamp", written.status.digest)] * 2  # each time: none is missed
 
 
 async def test_a_source_that_is_not_ready_is_looked_at_again_soon(home: Home) -> None:

@@ -123,6 +123,11 @@ TRANSITIONS: dict[str, tuple[ResearchTaskStatus, ResearchTaskStatus, list[str]]]
     ),
     "an ended run is observed again": (REACHED, REACHED, []),
     "an ended run goes on": (EXHAUSTED, RUNNING, ["Normal Resumed"]),
+    "a run that succeeded gets another round": (
+        REACHED,
+        RUNNING.model_copy(update={"round": 1}),
+        ["Normal RoundStarted"],
+    ),
     "an ended run turns out to be corrupt": (
         REACHED,
         status(TerminalReason.JOURNAL_CORRUPT),

@@ -1,8 +1,8 @@
 """Random histories: whatever happens, no budget is crossed and every run ends for its reason.
 
 Each example is a task, a source that fails now and then, and a list of things that happen to them:
-turns, crashes, lost writes, time that passes, changes of the spec. The promises are checked on what
-is stored, after each of them.
+turns, crashes, lost writes, time that passes, changes of the spec and of the corpus, requests. The
+promises are checked on what is stored, after each of them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from controller.actions.publish import JSON_FILE
 from controller.api.errors import PermanentError, RetryableError, StoreError
 from controller.api.model_call import micro_usd
 from controller.api.reasons import TerminalReason
-from controller.api.step import ActionName, Outcome, ResearchStepSpec
+from controller.api.step import Outcome, ResearchStepSpec
 from controller.api.task import Budgets, ResearchTask, ResearchTaskSpec
+from controller.evidence.report_format import Report
 from controller.loop.assessment import assess
 from controller.loop.exchange import ModelReply, ModelRequest, ReportedUsage
+from controller.loop.journal import kept
 from controller.loop.replay import decided_again
 from controller.loop.state import RunState, fold, initial
 from controller.models.scripted import ScriptedModel, Turn, answer, call
@@ -36,12 +39,29 @@ from tests.faults import FaultyStore, Moment
 from tests.model_runs import PRICED, quote
 from tests.world import LAMP_MANUAL, World
 
+MODEL_FIELDS = {"modelRef", "fallbackModelRef", "decisionPolicy", "onModelFailure"}
+
 QUESTIONS = (
     {"id": "glow", "text": "What is the default of GLOW_LEVEL?"},
     {"id": "absent", "text": "What is the default of FROST_LEVEL?"},
     {"id": "colour", "text": "What is the default of GLOW_COLOUR?"},
     {"id": "nothing", "text": "Who painted the ceiling of the chapel?"},
 )
+
+_LAMP = LAMP_MANUAL["file:lamp.txt"]
+
+CORPORA = {
+    "as it was": LAMP_MANUAL,
+    "in two files": {
+        "file:level.txt": {"GLOW_LEVEL": _LAMP["GLOW_LEVEL"]},
+        "file:rest.txt": {k: v for k, v in _LAMP.items() if k != "GLOW_LEVEL"},
+    },
+    "with a preface": {"file:lamp.txt": {"Preface": "This manual was revised.", **_LAMP}},
+    "with another level": {
+        "file:lamp.txt": {**_LAMP, "GLOW_LEVEL": "Default: 50 lumens at the lowest position."}
+    },
+    "without the level": {"file:lamp.txt": {k: v for k, v in _LAMP.items() if k != "GLOW_LEVEL"}},
+}
 
 specs = st.fixed_dictionaries(
     {
@@ -68,6 +88,8 @@ specs = st.fixed_dictionaries(
         ),
         "desiredState": st.sampled_from(["Running", "Running", "Running", "Suspended"]),
         "qualityThreshold": st.sampled_from([0, 50, 70, 100]),
+        "historyLimit": st.integers(1, 2),
+        "refreshIntervalSeconds": st.sampled_from([300, 600]),
     }
 )
 
@@ -78,8 +100,15 @@ happenings = st.one_of(
     st.tuples(st.just("lost answer"), st.integers(1, 6)),
     st.tuples(st.just("time"), st.integers(1, 400)),
     st.tuples(st.just("spec"), specs),
+    st.tuples(st.just("corpus"), st.sampled_from(sorted(CORPORA))),
+    st.tuples(st.just("request"), st.sampled_from(["monday", "tuesday", "friday"])),
     st.tuples(st.just("source"), st.sampled_from(["Unreachable", "Tls"])),
 )
+
+
+def _model_part(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return what of a spec says which model decides, and how."""
+    return {n: v for n, v in spec.items() if n in MODEL_FIELDS}
 
 
 @dataclass
@@ -91,6 +120,7 @@ class History:
     specs: dict[int, ResearchTaskSpec] = field(default_factory=dict)
     operator: Reconciler | None = None
     seen: ResearchTask | None = None
+    spec: dict[str, Any] = field(default_factory=dict)
 
     async def happen(self, kind: str, detail: Any) -> None:  # noqa: ANN401 - by kind
         """Let one thing happen, and look whether the promises hold."""
@@ -105,9 +135,12 @@ class History:
         elif kind == "time":
             self.world.clock.advance(detail)
         elif kind == "spec":
-            spec = (await self.world.task(self.key)).spec.to_json()
-            kept = {n: v for n, v in spec.items() if "odel" in n or n == "decisionPolicy"}
-            self.world.apply(**kept, **detail)
+            self.spec = {**_model_part(self.spec), **detail}
+            self.world.apply(**self.spec)
+        elif kind == "corpus":
+            self.world.now_holds(CORPORA[detail])
+        elif kind == "request":
+            self.world.apply(requested_at=detail, **self.spec)
         else:
             failure = RetryableError if detail == "Unreachable" else PermanentError
             self.world.lamp.failures.append(failure(detail, "as the test wants it"))
@@ -115,9 +148,8 @@ class History:
 
     async def settle(self) -> None:
         """Let the run come to rest: it must, within a bound, once nothing else happens."""
-        spec = (await self.world.task(self.key)).spec.to_json()
-        kept = {n: v for n, v in spec.items() if "odel" in n or n == "decisionPolicy"}
-        self.world.apply(desiredState="Running", questions=list(QUESTIONS[:2]), **kept)
+        self.spec = {**_model_part(self.spec), "questions": list(QUESTIONS[:2])}
+        self.world.apply(**self.spec)
         operator = self.operator = self.world.operator()
         for _ in range(60):
             await self.world.run(self.key, operator)
@@ -134,15 +166,22 @@ class History:
         self._never_falls(task)
         state = await self._within_budgets(task)
         status = task.status
-        if status.journal is not None and status.journal.steps == state.next_index:
+        is_folded = status.journal is not None and status.journal.steps == state.next_index
+        if status.journal is not None and is_folded:
             assert status.journal.digest == state.digest
         if status.terminal_reason is TerminalReason.GOAL_REACHED and is_settled(task):
-            assert assess(task.spec, state).goal_holds
+            # A crash may have left the journal one step ahead: the opening of the next round.
+            assert not is_folded or assess(task.spec, state).goal_holds
             assert await self.world.store.get_report(task) is not None
         self.seen = task
 
     def _never_falls(self, task: ResearchTask) -> None:
         before = self.seen.status.usage if self.seen else None
+        number = task.status.round or 0
+        number_before = (self.seen.status.round or 0) if self.seen else 0
+        assert number >= number_before
+        if number > number_before:
+            return
         if before is not None:
             assert task.status.usage is not None
             for name, value in before:
@@ -153,7 +192,9 @@ class History:
         state = initial(task.metadata.name, task.metadata.uid, task.spec.topic)
         operations: set[str] = set()
         active_milliseconds = 0
-        for step in await self.world.steps(self.key):
+        for step in kept(await self.world.steps(self.key)):
+            if step.spec.opening is not None:
+                active_milliseconds = 0
             spec, before = step.spec, state
             state = fold(state, step)
             budgets = self._budgets_of(spec)
@@ -236,11 +277,12 @@ async def live(
         world.references.models |= {
             "scripted": model, "fallback": ScriptedModel(cycle(turns), fallback)
         }  # fmt: skip
-        history = History(world, world.apply(**spec))
+        history = History(world, world.apply(**spec), spec=spec)
         for kind, detail in events:
             await history.happen(kind, detail)
         await history.settle()
         await absorbs(history)
+        await is_true(history)
         task = await world.task(history.key)
         replayed = decided_again(task, await world.steps(history.key), history.specs)
         assert replayed.divergence is None
@@ -257,10 +299,28 @@ async def absorbs(history: History) -> None:
         await world.run(key, world.operator())
     assert (await world.task(key)).metadata.resource_version == version
     assert await world.steps(key) == steps
-    publications = [s for s in steps if s.spec.action is ActionName.PUBLISH and s.spec.publish]
     status = (await world.task(key)).status
+    published = [s.spec.round for s in steps if s.spec.publish is not None]
     assert status.usage is not None
-    assert status.usage.writes == len(publications)
+    assert status.totals is not None
+    assert status.usage.writes == published.count(status.round or 0)
+    assert status.totals.writes >= len(published)
+
+
+async def is_true(history: History) -> None:
+    """What a run that succeeded has published is in its corpus now, unless it says otherwise."""
+    task = await history.world.task(history.key)
+    report = await history.world.store.get_report(task)
+    if task.status.terminal_reason is not TerminalReason.GOAL_REACHED or report is None:
+        return
+    published = Report.model_validate_json(report.files[JSON_FILE])
+    unchecked = published.changes.facts_unchecked if published.changes else 0
+    if history.world.lamp.is_remote or unchecked:
+        return
+    says = history.world.lamp.texts
+    for reference in published.references:
+        (span,) = reference.spans
+        assert says[reference.locator][span.start : span.end] == reference.quote
 
 
 # S0.3, S0.21, S0.59, S1.10, S1.17, S1.23, S1.41, S2.26, S4.12

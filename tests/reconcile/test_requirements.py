@@ -260,7 +260,7 @@ class TestFailures:
         {"questions": [ABSENT], "progressPolicy": {"maxStalledSteps": 1}},
         {"questions": [ABSENT]},
         {"desiredState": "Cancelled"},
-        {"refreshIntervalSeconds": 600},
+        {"questions": [{"id": name, "text": "What is it?"} for name in ("one", "two")]},
     ],
     ids=["StepBudgetExhausted", "NoProgress", "SourcesExhausted", "Cancelled", "InvalidSpec"],
 )

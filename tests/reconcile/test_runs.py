@@ -143,7 +143,10 @@ async def test_only_absent_answers_exhaust_the_sources(world: World) -> None:
     ("spec", "reason"),
     [
         ({"desiredState": "Cancelled"}, TerminalReason.CANCELLED),
-        ({"refreshIntervalSeconds": 600}, TerminalReason.INVALID_SPEC),
+        (
+            {"questions": [{"id": name, "text": "What is it?"} for name in ("one", "two")]},
+            TerminalReason.INVALID_SPEC,
+        ),
         ({"budgets": {"maxStepsPerQuestion": 2}}, TerminalReason.STEP_BUDGET_EXHAUSTED),
     ],
 )

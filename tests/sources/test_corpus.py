@@ -109,6 +109,19 @@ async def test_a_document_is_read_again_whole(make_corpus: MakeCorpus) -> None:
     assert missing.value.error_class == "DocumentMissing"
 
 
+async def test_a_document_is_read_again_by_where_it_is(make_corpus: MakeCorpus) -> None:
+    source = make_corpus(MANUAL)
+    outcome = await source.search("TIMEOUT", limit=1, terms=[])
+    found = outcome.passages[0]
+    read = await source.read(found.document.locator)
+    assert read.document == found.document
+    assert set(found.blocks) <= set(read.blocks)
+    assert read.corpus_digest == outcome.corpus_digest
+    missing = await source.read("file:nowhere.md")
+    assert (missing.document, missing.blocks) == (None, ())
+    assert missing.corpus_digest == outcome.corpus_digest
+
+
 # S1.14
 async def test_documents_are_named_by_locator_and_text(
     make_corpus: MakeCorpus, corpus_root: Path

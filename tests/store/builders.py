@@ -46,6 +46,7 @@ from controller.api.task import (
     ResearchTask,
     ResearchTaskStatus,
     Usage,
+    source_mark,
 )
 from controller.ports import StoredReport
 
@@ -219,6 +220,7 @@ def full_status(*, round_number: int = 1) -> ResearchTaskStatus:
             writes=14,
             resumes=1,
         ),
+        totals=Usage(steps=20, source_calls=1, active_seconds=9, writes=33, resumes=1),
         pending=Pending(
             index=7,
             action=ActionName.SEARCH,
@@ -255,6 +257,7 @@ def full_status(*, round_number: int = 1) -> ResearchTaskStatus:
             ),
         ),
         consecutive_errors=(ConsecutiveErrors(subject="s", error_class="Timeout", count=1),),
+        sources=(source_mark(DIGEST),),
         next_wake_up_time=NOON,
         wake_up_reason="BackOff",
         awaiting=Awaiting(fields=("region",), approval_digest=DIGEST, deadline=NOON),

@@ -375,3 +375,31 @@ async def test_a_step_of_a_namespace_that_is_gone_has_no_place(home: Home, new_n
     elsewhere = task.metadata.model_copy(update={"namespace": "no-such-place", "uid": "unknown"})
     with pytest.raises(NotFoundError):
         await home.store.create_step(step(task.model_copy(update={"metadata": elsewhere}), 0))
+
+
+async def test_a_step_that_was_deleted_is_gone_and_the_others_stay(
+    home: Home, new_name: str
+) -> None:
+    task = await create_task(home, new_name)
+    for index in range(3):
+        await home.store.create_step(step(task, index))
+    await home.store.delete_step(task, 0)
+    assert [s.spec.index for s in await home.store.list_steps(task, 0)] == [1, 2]
+    assert await home.store.get_task(TaskKey(home.namespace, new_name)) == task
+
+
+async def test_a_step_may_be_deleted_more_than_once(home: Home, new_name: str) -> None:
+    task = await create_task(home, new_name)
+    await home.store.create_step(step(task, 0))
+    for _ in range(2):
+        await home.store.delete_step(task, 0)
+    assert await home.store.list_steps(task, 0) == ()
+
+
+async def test_a_journal_that_begins_later_is_listed_from_there(home: Home, new_name: str) -> None:
+    task = await create_task(home, new_name)
+    written = [step(task, index) for index in range(4, 7)]
+    for one in written:
+        await home.store.create_step(one)
+    assert specs(await home.store.list_steps(task, 0)) == [one.spec for one in written]
+    assert specs(await home.store.list_steps(task, 5)) == [one.spec for one in written[1:]]

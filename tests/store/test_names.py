@@ -59,9 +59,10 @@ def test_each_resource_stands_once_in_the_table_of_rights() -> None:
     keys = [(right.group, right.resource) for right in RIGHTS]
     assert len(keys) == len(set(keys))
     assert all(right.verbs for right in RIGHTS)
-    # A record is never changed and never removed; of a user's things only finished tasks are.
+    # A record is never changed, and only those of old rounds are removed; of a user's things only
+    # finished tasks are.
     for right in RIGHTS:
-        allowed = {"delete"} if right.resource == "researchtasks" else set()
+        allowed = {"delete"} if right.resource in {"researchtasks", "researchsteps"} else set()
         assert {"delete", "deletecollection", "*"} & set(right.verbs) <= allowed, right
     (steps,) = (right for right in RIGHTS if right.resource == "researchsteps")
     assert not {"update", "patch"} & set(steps.verbs)

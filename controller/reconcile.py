@@ -1,42 +1,42 @@
 """One reconcile: gather, fold, decide, act, record. The imperative shell around a pure core.
 
 At most one action a turn. The status write that folds step n also stores the intent of step n+1,
-so a step costs two writes; nothing is written while nothing changes. State is the journal: what
-this object remembers of a run is a cache that any error throws away.
+so a step costs two writes; nothing is written while nothing changes.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 
 from controller.actions.attempt import attempt, interrupted
 from controller.actions.context import Context
 from controller.actions.publish import rebuilt_report
 from controller.announcer import Announcer
-from controller.api.base import API_VERSION
 from controller.api.errors import (
     AlreadyExistsError,
     ConflictError,
-    JournalError,
     NotFoundError,
     RefusedError,
 )
-from controller.api.meta import ObjectMeta, OwnerReference
-from controller.api.step import ActionClass, ActionName, ResearchStep, ResearchStepSpec, step_name
-from controller.api.task import Pending, ResearchTask, ResearchTaskSpec, ResearchTaskStatus
+from controller.api.step import ActionClass, ActionName, ResearchStepSpec
+from controller.api.task import Pending, ResearchTask, ResearchTaskStatus
 from controller.fault_points import FaultPoint, reached
-from controller.loop.assessment import Assessment, assess
+from controller.gathering import AT_ONCE, ON_CHANGE, Requeue, Run, Runs, is_settled, rest_of
 from controller.loop.decide import decide
 from controller.loop.doubt import left_until
-from controller.loop.journal import kept
-from controller.loop.recording import Attempt, intent_of, is_same_intent, pending_of, record
-from controller.loop.rounds import is_kept_true, is_outdated, is_round_over
-from controller.loop.seal import is_sealed
+from controller.loop.recording import (
+    intent_of,
+    is_same_intent,
+    pending_of,
+    record,
+    stored_form,
+)
+from controller.loop.rounds import is_round_over
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
-from controller.loop.state import RunState, fold, initial
+from controller.loop.state import fold
 from controller.loop.status import build_status
 from controller.ports import (
     Clock,
@@ -48,49 +48,6 @@ from controller.ports import (
     Unobserved,
 )
 from controller.retention import delete_old_rounds
-
-
-@dataclass(frozen=True)
-class Requeue:
-    """When to look at a task again: after some seconds, or None: when something changes."""
-
-    after: float | None
-
-
-AT_ONCE = Requeue(0)
-ON_CHANGE = Requeue(None)
-
-_MAX_COLLISIONS = 3
-"""Writes refused in a row, after which a task waits like one whose store does not answer."""
-
-
-@dataclass
-class _Run:
-    """What this process knows of a run that has not ended: a cache of store and journal.
-
-    `unrecorded` is an attempt that was made and whose record the store has not confirmed: it is
-    recorded before anything else, and never made again.
-    """
-
-    task: ResearchTask
-    state: RunState
-    is_fresh: bool = True
-    journal_error: JournalError | None = None
-    unrecorded: ResearchStepSpec | None = None
-    collisions: int = 0
-    action: asyncio.Task[Attempt] | None = None
-    _assessed: tuple[RunState, ResearchTaskSpec, Assessment] | None = None
-
-    def assessment(self) -> Assessment:
-        """Return what the spec makes of the state; it is computed once for each pair of them."""
-        spec = self.task.spec
-        if (
-            self._assessed is None
-            or self._assessed[0] is not self.state
-            or self._assessed[1] != spec
-        ):
-            self._assessed = (self.state, spec, assess(spec, self.state))
-        return self._assessed[2]
 
 
 class Reconciler:
@@ -125,7 +82,9 @@ class Reconciler:
         self._references = references
         self._clock = clock
         self._holder = holder
-        self._runs: dict[TaskKey, _Run] = {}
+        self._runs = Runs(
+            store=store, references=references, clock=clock, announcer=self._announcer
+        )
         self._is_draining = False
 
     def drain(self) -> None:
@@ -134,21 +93,15 @@ class Reconciler:
 
     def observe(self, key: TaskKey, resource_version: str) -> bool:
         """Take note of a version that the watch has seen; say whether it is news."""
-        run = self._runs.get(key)
-        if run is None:
-            return True
-        if not _is_newer(resource_version, run.task.metadata.resource_version):
-            return False
-        run.is_fresh = False
-        return True
+        return self._runs.observe(key, resource_version)
 
     def knows(self, key: TaskKey) -> bool:
         """Say whether a run of this task is remembered: this process has not seen it end."""
-        return key in self._runs
+        return self._runs.get(key) is not None
 
     def forget(self, key: TaskKey) -> None:
         """Drop what is known of a task."""
-        self._runs.pop(key, None)
+        self._runs.forget(key)
 
     async def reconcile(self, key: TaskKey) -> Requeue:
         """Do one turn of a task.
@@ -166,11 +119,11 @@ class Reconciler:
             # Someone else stepped, or this process did before a crash: read, adopt, decide again.
             run = self._runs.get(key)
             self._announcer.collided(key, error, run.unrecorded if run else None)
-            if self._collides_again(key):
+            if self._runs.collides_again(key):
                 raise
             return AT_ONCE
         except BaseException:
-            self._mark_stale(key)
+            self._runs.mark_stale(key)
             raise
 
     def interrupt(self, key: TaskKey) -> None:
@@ -192,9 +145,9 @@ class Reconciler:
             self._announcer.report_restored(key)
 
     async def _turn(self, key: TaskKey) -> Requeue:
-        if self._is_draining and key not in self._runs:
+        if self._is_draining and not self.knows(key):
             return ON_CHANGE
-        run = await self._gather(key)
+        run = await self._runs.gather(key)
         if isinstance(run, Requeue):
             return run
         references = await self._references.resolve(run.task)
@@ -208,7 +161,7 @@ class Reconciler:
         return await self._rest(run, situation, decision, references)
 
     async def _advance(
-        self, run: _Run, situation: Situation, decision: Act | Interrupt, references: References
+        self, run: Run, situation: Situation, decision: Act | Interrupt, references: References
     ) -> Requeue:
         """Take the step that was decided, once its intent is stored under this process's name."""
         if self._is_draining:
@@ -227,54 +180,7 @@ class Reconciler:
         await self._record(run, run.unrecorded, references)
         return AT_ONCE
 
-    async def _gather(self, key: TaskKey) -> _Run | Requeue:
-        """Return the newest version of a task and the fold of its steps, or when to look again."""
-        run = self._runs.get(key)
-        if run is not None and run.is_fresh:
-            return run
-        task = await self._store.get_task(key)
-        if run is not None and run.task.metadata.uid == task.metadata.uid:
-            # The answer to a write of ours may have been lost: what it showed is told all the same.
-            await self._announcer.status_written(run.task, task)
-        wait = _rest_of(task, self._clock.now())
-        if wait is not None and not await self._is_outdated(task):
-            self.forget(key)
-            return wait
-        if run is None or run.task.metadata.uid != task.metadata.uid:
-            name, uid = task.metadata.name, task.metadata.uid
-            run = _Run(task, initial(name, uid, task.spec.topic))
-        run.task = task
-        await self._fold(run)
-        run.is_fresh = True
-        self._runs[key] = run
-        return run
-
-    async def _is_outdated(self, task: ResearchTask) -> bool:
-        """Say whether a source holds something else than a task that succeeded found in it."""
-        if not is_kept_true(task):
-            return False
-        return is_outdated(task, (await self._references.resolve(task)).digests)
-
-    async def _fold(self, run: _Run) -> None:
-        run.journal_error = None
-        shown = run.task.status.journal.steps if run.task.status.journal else 0
-        try:
-            steps = await self._store.list_steps(run.task, run.state.next_index)
-            for step in steps if run.state.last else kept(steps):
-                run.state = fold(run.state, step)
-                if step.spec.index >= shown:
-                    self._announcer.step_adopted(run.task, step.spec)
-                run.unrecorded = None
-        except JournalError as error:
-            run.journal_error = error
-            return
-        folded = run.state.next_index
-        if shown > folded:
-            run.journal_error = JournalError(
-                "MissingStep", f"status was folded from {shown} steps, {folded} are there"
-            )
-
-    def _situation(self, run: _Run, references: References) -> Situation:
+    def _situation(self, run: Run, references: References) -> Situation:
         pending = run.task.status.pending
         is_foreign = pending is not None and pending.holder != self._holder
         return Situation(
@@ -294,7 +200,7 @@ class Reconciler:
 
     async def _act(
         self,
-        run: _Run,
+        run: Run,
         situation: Situation,
         decision: Act | Interrupt,
         references: References,
@@ -321,9 +227,9 @@ class Reconciler:
         reached(FaultPoint.K3, pending.action)
         return record(situation, pending, attempted)
 
-    async def _record(self, run: _Run, spec: ResearchStepSpec, references: References) -> None:
+    async def _record(self, run: Run, spec: ResearchStepSpec, references: References) -> None:
         """Store the step; then, in one write, its fold and the intent of the next step."""
-        step = _stored_form(run.task, spec)
+        step = stored_form(run.task.metadata, spec)
         await self._store.create_step(step)
         reached(FaultPoint.K6, spec.action)
         self._announcer.step_recorded(run.task, spec)
@@ -336,16 +242,14 @@ class Reconciler:
         pending = pending_of(after, decision.intent) if isinstance(decision, Act) else None
         await self._write_status(run, after, decision, pending if wants_more else None)
 
-    async def _withdraw(
-        self, run: _Run, situation: Situation, decision: Act | Interrupt
-    ) -> Requeue:
+    async def _withdraw(self, run: Run, situation: Situation, decision: Act | Interrupt) -> Requeue:
         """Take back an intent that this process has stored and not begun: it is in no doubt."""
         if situation.pending is not None and situation.pending.holder == self._holder:
             await self._write_status(run, situation, decision, None)
         return ON_CHANGE
 
     async def _rest(
-        self, run: _Run, situation: Situation, decision: Decision, references: References
+        self, run: Run, situation: Situation, decision: Decision, references: References
     ) -> Requeue:
         """Show a wait or an ending, if it is not shown yet."""
         if isinstance(decision, Remove):
@@ -362,7 +266,7 @@ class Reconciler:
             await self._write_status(run, situation, decision, None)
         if is_settled(run.task):
             self.forget(_key_of(run.task))
-            return _rest_of(run.task, situation.now) or AT_ONCE
+            return rest_of(run.task, situation.now) or AT_ONCE
         if not isinstance(decision, Wait):
             return ON_CHANGE
         waits = [] if references.look_again_seconds is None else [references.look_again_seconds]
@@ -370,7 +274,7 @@ class Reconciler:
             waits.append(max(0.0, (decision.until - situation.now) / timedelta(seconds=1)))
         return Requeue(min(waits, default=None))
 
-    async def _restore_status(self, run: _Run, status: ResearchTaskStatus) -> bool:
+    async def _restore_status(self, run: Run, status: ResearchTaskStatus) -> bool:
         """Write the status of an ended task again, as the journal says it; say whether it is.
 
         A rule of the schema may keep what somebody else has written: it is told, and left.
@@ -385,18 +289,18 @@ class Reconciler:
         self._announcer.status_restored(key)
         return True
 
-    async def _remove(self, run: _Run, situation: Situation) -> Requeue:
+    async def _remove(self, run: Run, situation: Situation) -> Requeue:
         """Delete a task that was kept for its time, if it still stands as it was decided on."""
         key = _key_of(run.task)
         live = await self._store.get_task(key)
         if live.metadata.resource_version == run.task.metadata.resource_version:
             await self._store.remove_task(situation.task)
             self._announcer.task_removed(key)
-        self._mark_stale(key)
+        self._runs.mark_stale(key)
         return ON_CHANGE
 
     async def _write_status(
-        self, run: _Run, situation: Situation, decision: Decision, pending: Pending | None
+        self, run: Run, situation: Situation, decision: Decision, pending: Pending | None
     ) -> None:
         status = build_status(situation, decision, pending)
         before = run.task
@@ -412,39 +316,6 @@ class Reconciler:
         run.collisions = 0
         await self._announcer.status_written(before, run.task)
 
-    def _collides_again(self, key: TaskKey) -> bool:
-        """Count a collision; say whether there were too many in a row to go on at once."""
-        self._mark_stale(key)
-        run = self._runs.get(key)
-        if run is None:
-            return False
-        run.collisions += 1
-        return run.collisions > _MAX_COLLISIONS
-
-    def _mark_stale(self, key: TaskKey) -> None:
-        if key in self._runs:
-            self._runs[key].is_fresh = False
-
-
-def _is_newer(version: str, known: str) -> bool:
-    """Say whether a version follows on one that is known: versions of a kind are integers.
-
-    Where they are not (an API server older than 1.35 promises nothing), any other one is news.
-    """
-    if version.isdecimal() and known.isdecimal():
-        return int(version) > int(known)
-    return version != known
-
-
-def is_settled(task: ResearchTask) -> bool:
-    """Say whether a task has ended for its present generation and request."""
-    status = task.status
-    return (
-        status.terminal_reason is not None
-        and status.observed_generation == task.metadata.generation
-        and status.last_handled_requested_at == task.request
-    )
-
 
 def _is_being_cancelled() -> bool:
     """Say whether it is this very work that is cancelled, and not only the action within it."""
@@ -452,37 +323,5 @@ def _is_being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _rest_of(task: ResearchTask, now: datetime) -> Requeue | None:
-    """Return when a task that needs nothing now is to be looked at again; None: now."""
-    if task.metadata.deletion_timestamp is not None:
-        return ON_CHANGE
-    if not is_settled(task) or not is_sealed(task.status.to_json()):
-        return None
-    wake_up = task.status.next_wake_up_time
-    if wake_up is None:
-        return ON_CHANGE
-    return Requeue((wake_up - now) / timedelta(seconds=1)) if wake_up > now else None
-
-
 def _key_of(task: ResearchTask) -> TaskKey:
     return TaskKey(task.metadata.namespace, task.metadata.name)
-
-
-def _stored_form(task: ResearchTask, spec: ResearchStepSpec) -> ResearchStep:
-    return ResearchStep(
-        metadata=ObjectMeta(
-            name=step_name(task.metadata.name, task.metadata.uid, spec.index),
-            namespace=task.metadata.namespace,
-            owner_references=(
-                OwnerReference(
-                    api_version=API_VERSION,
-                    kind="ResearchTask",
-                    name=task.metadata.name,
-                    uid=task.metadata.uid,
-                    controller=True,
-                    block_owner_deletion=True,
-                ),
-            ),
-        ),
-        spec=spec,
-    )

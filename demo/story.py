@@ -14,8 +14,8 @@ from controller.api.step import ResearchStep
 from controller.api.task import ResearchTask
 from controller.cli.observer import Follower
 from controller.clock import SystemClock
+from controller.gathering import is_settled
 from controller.ports import TaskKey
-from controller.reconcile import is_settled
 from controller.store.kubernetes import KubernetesStore
 from controller.store.kubernetes_client import connect
 from demo import cluster, expectations

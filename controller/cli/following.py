@@ -14,8 +14,8 @@ from controller.cli.live import LiveProgress
 from controller.cli.observer import Follower, RunObserver
 from controller.cli.plain import PlainProgress
 from controller.cli.terminal import Verbosity, is_live, labelled, output, write
+from controller.gathering import is_settled
 from controller.ports import TaskKey
-from controller.reconcile import is_settled
 
 _LOOK_SECONDS: Final = 0.5
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from controller.api.task import ResearchTask
 from controller.cli.observer import Follower
+from controller.gathering import is_settled
 from controller.ports import TaskKey
-from controller.reconcile import Reconciler, is_settled
+from controller.reconcile import Reconciler
 
 _LONGEST_WAIT_SECONDS = 5.0
 """What is waited for here tells nobody when it is mended, so it is looked at again."""

@@ -30,9 +30,10 @@ from controller.cli.observer import Follower, RunObserver
 from controller.cli.plain import PlainProgress
 from controller.cli.terminal import Verbosity, count, is_live, labelled, output, visible, write
 from controller.clock import SystemClock
+from controller.gathering import is_settled
 from controller.holders import local_holder, local_process_may_live, process_exists
 from controller.ports import References, Source
-from controller.reconcile import Reconciler, is_settled
+from controller.reconcile import Reconciler
 from controller.references import Resolver
 from controller.sources.corpus import ConfigMaps, make_source
 from controller.store.local import LocalStore

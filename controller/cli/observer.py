@@ -14,8 +14,8 @@ from controller.api.reasons import ConditionType
 from controller.api.records import QuestionState
 from controller.api.step import ResearchStep
 from controller.api.task import QuestionStatus, ResearchTask
+from controller.gathering import is_settled
 from controller.ports import TaskKey, TaskStore
-from controller.reconcile import is_settled
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ async def _text(home: Home, key: TaskKey, file: str) -> str | None:
     """Return a file of the report, or say why there is none."""
     from controller.cli.homes import open_home
     from controller.cli.observer import activity
-    from controller.reconcile import is_settled
+    from controller.gathering import is_settled
 
     async with open_home(home) as store:
         task = await store.get_task(key)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from controller.api.base import digest_of
+from controller.api.base import API_VERSION, digest_of
+from controller.api.meta import ObjectMeta, OwnerReference
 from controller.api.model_call import ModelCall
 from controller.api.records import (
     Answer,
@@ -30,9 +31,11 @@ from controller.api.step import (
     ActionName,
     Observation,
     Outcome,
+    ResearchStep,
     ResearchStepSpec,
     StepError,
     StepUsage,
+    step_name,
 )
 from controller.api.task import Pending
 from controller.loop import journal
@@ -169,6 +172,21 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Research
     )
     known = assess(task.spec, apply(state, spec)).fingerprint
     return journal.seal(spec.model_copy(update={"fingerprint": known}))
+
+
+def stored_form(task: ObjectMeta, spec: ResearchStepSpec) -> ResearchStep:
+    """Return a step as the object that is stored: named by its index, owned by its task."""
+    owner = OwnerReference(
+        api_version=API_VERSION,
+        kind="ResearchTask",
+        name=task.name,
+        uid=task.uid,
+        controller=True,
+        block_owner_deletion=True,
+    )
+    name = step_name(task.name, task.uid, spec.index)
+    metadata = ObjectMeta(name=name, namespace=task.namespace, owner_references=(owner,))
+    return ResearchStep(metadata=metadata, spec=spec)
 
 
 def _active_milliseconds(situation: Situation, pending: Pending, ended_at: datetime) -> int:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from controller.clock import SystemClock
+from controller.gathering import is_settled
 from controller.ports import TaskKey
-from controller.reconcile import Reconciler, is_settled
+from controller.reconcile import Reconciler
 from controller.references import Resolver
 from controller.sources.corpus import ConfigMaps, make_source
 from controller.store.kubernetes import KubernetesStore

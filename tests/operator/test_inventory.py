@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from controller.api.base import digest_of
 from controller.api.task import REQUESTED_AT, ResearchTask, ResearchTaskStatus, source_mark
+from controller.gathering import is_settled
 from controller.inventory import Inventory, SeenTask, reference_event, task_event
 from controller.loop.rounds import is_kept_true, is_outdated
 from controller.loop.seal import sealed
 from controller.ports import TaskKey
 from controller.readiness import ReferenceKey, ReferenceKind
-from controller.reconcile import is_settled
 
 
 def body(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - any part of an object

@@ -26,6 +26,7 @@ from controller.api.reasons import TerminalReason
 from controller.api.step import Outcome, ResearchStepSpec
 from controller.api.task import Budgets, ResearchTask, ResearchTaskSpec
 from controller.evidence.report_format import Report
+from controller.gathering import is_settled
 from controller.loop.assessment import assess
 from controller.loop.exchange import ModelReply, ModelRequest, ReportedUsage
 from controller.loop.journal import kept
@@ -33,7 +34,7 @@ from controller.loop.replay import decided_again
 from controller.loop.state import RunState, fold, initial
 from controller.models.scripted import ScriptedModel, Turn, answer, call
 from controller.ports import TaskKey
-from controller.reconcile import Reconciler, is_settled
+from controller.reconcile import Reconciler
 from controller.sources.scripted import ScriptedSource
 from tests.faults import FaultyStore, Moment
 from tests.model_runs import PRICED, quote

@@ -17,9 +17,10 @@ from controller.api.reasons import TerminalReason
 from controller.api.step import ActionName, Outcome, ResearchStep
 from controller.api.task import ResearchTask
 from controller.cli.checking import check_report
+from controller.gathering import is_settled
 from controller.loop.replay import decided_again, reduced
 from controller.ports import TaskKey
-from controller.reconcile import Reconciler, is_settled
+from controller.reconcile import Reconciler
 from controller.sources.scripted import ScriptedSource
 from tests.faults import FaultyStore, Moment
 from tests.world import LAMP_MANUAL, World

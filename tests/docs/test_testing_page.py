@@ -7,12 +7,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
 
 
-def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
-    (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def test_the_page_has_an_example_without_a_model_and_one_with() -> None:
+    assert ["ScriptedModel" in example for example in EXAMPLES] == [False, True]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=["without a model", "with a model"])
+def test_the_examples_of_the_page_run(example: str, tmp_path: Path) -> None:
     file = tmp_path / "example.py"
     file.write_text(f"import sys\n\nsys.path.insert(0, {str(ROOT)!r})\n\n{example}", "utf-8")
     ran = subprocess.run(

@@ -15,6 +15,7 @@ from controller.settings import (
     DEFAULT_CORPUS_ROOT,
     Settings,
     checked_job_classes,
+    checked_money,
 )
 
 
@@ -59,6 +60,14 @@ def operator(
             envvar="FIXPOINT_WORKERS", min=1, max=256, help="Tasks worked on at the same moment."
         ),
     ] = 8,
+    max_cost_usd: Annotated[
+        str | None,
+        typer.Option(
+            envvar="FIXPOINT_MAX_COST_USD",
+            help="What all tasks that exist may cost together, in US dollars, such as 25 or 0.50; "
+            "at the limit, tasks wait as Queued before a call to a model that costs something.",
+        ),
+    ] = None,
     job_class: Annotated[
         list[str] | None,
         typer.Option(
@@ -131,6 +140,7 @@ def operator(
     try:
         access = EVERYTHING_OPEN if corpus_access is None else read_corpus_access(corpus_access)
         job_classes = checked_job_classes(job_class or ())
+        ceiling = None if max_cost_usd is None else checked_money(max_cost_usd)
     except UserError as error:
         raise typer.BadParameter(str(error)) from error
     settings = Settings(
@@ -140,6 +150,7 @@ def operator(
         corpus_access=access,
         cache_directory=cache_directory,
         workers=workers,
+        max_cost_usd=ceiling,
         job_classes=job_classes,
         health_host=health_host,
         health_port=health_port,

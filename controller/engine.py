@@ -19,10 +19,12 @@ from kubernetes.aio.client import ApiClient
 
 from controller.api.errors import StoreError
 from controller.api.meta import ObjectMeta
+from controller.api.model_call import micro_usd
 from controller.api.source import ResearchSource
 from controller.clock import SystemClock
 from controller.holders import other_pod_may_live
 from controller.inventory import Inventory, ReferenceEvent, SeenTask, TaskEvent
+from controller.loop.situation import Spend
 from controller.metrics import Metrics
 from controller.ports import Source, TaskKey
 from controller.queue import WorkQueue
@@ -83,6 +85,8 @@ class Engine:
         self._client = client
         self._settings = settings
         self._inventory = Inventory()
+        ceiling = settings.max_cost_usd
+        self._max_cost_micro_usd = None if ceiling is None else micro_usd(ceiling)
         self._unheeded: dict[TaskKey, SeenTask] = {}
         self._without_report: set[TaskKey] = set()
         self._versions: dict[ReferenceKey, tuple[str, int]] = {}
@@ -102,6 +106,7 @@ class Engine:
             holder=holder,
             observer=metrics,
             may_live=partial(other_pod_may_live, holder),
+            spend=self._spend,
         )
         self._readiness = Readiness(
             store=store,
@@ -248,6 +253,11 @@ class Engine:
             seen = self._unheeded.pop(key, None)
             if seen is not None:
                 self._heed(key, seen)
+
+    def _spend(self) -> Spend | None:
+        """Return what all tasks have cost, where the operator's owner limits it (E12)."""
+        limit = self._max_cost_micro_usd
+        return None if limit is None else Spend(limit, self._inventory.cost_micro_usd)
 
     def _heed(self, key: TaskKey, seen: SeenTask) -> None:
         """Look at a task if a version says something that this process has not written itself."""

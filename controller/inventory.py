@@ -6,17 +6,22 @@ news, who refers to what, and whose report should be there.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from controller.api.base import MONEY_PATTERN
+from controller.api.model_call import micro_usd
 from controller.api.reasons import TerminalReason
 from controller.api.task import NOT_LOOKED_AT, DesiredState, request_of, source_mark
 from controller.loop.seal import is_sealed
 from controller.ports import TaskKey
 from controller.readiness import ReferenceKey, ReferenceKind
+
+_MONEY: Final = re.compile(MONEY_PATTERN)
 
 
 class SeenTask(NamedTuple):
@@ -35,6 +40,7 @@ class SeenTask(NamedTuple):
     wake_up_time: datetime | None = None
     is_cancelled: bool = False
     marks: tuple[str, ...] = ()
+    cost_micro_usd: int = 0
 
     def refers_to(self, key: ReferenceKey) -> bool:
         """Say whether the task refers to a source or model of its own namespace."""
@@ -67,6 +73,12 @@ class Inventory:
 
     def __init__(self) -> None:
         self._tasks: dict[TaskKey, SeenTask] = {}
+        self._cost_micro_usd = 0
+
+    @property
+    def cost_micro_usd(self) -> int:
+        """What the tasks have cost together, over all their rounds."""
+        return self._cost_micro_usd
 
     def __len__(self) -> int:
         """Return how many tasks there are."""
@@ -82,11 +94,14 @@ class Inventory:
 
     def put(self, key: TaskKey, seen: SeenTask) -> None:
         """Keep the newest version of a task."""
+        before = self._tasks.get(key)
+        self._cost_micro_usd += seen.cost_micro_usd - (before.cost_micro_usd if before else 0)
         self._tasks[key] = seen
 
     def remove(self, key: TaskKey) -> None:
         """Forget a task."""
-        self._tasks.pop(key, None)
+        before = self._tasks.pop(key, None)
+        self._cost_micro_usd -= before.cost_micro_usd if before else 0
 
     def running_with(self, reference: ReferenceKey) -> list[TaskKey]:
         """Return the tasks that have not ended and refer to a source or model."""
@@ -163,6 +178,7 @@ def _seen(
         is_cancelled=spec.get("desiredState") == DesiredState.CANCELLED,
         wake_up_time=_time(status.get("nextWakeUpTime")),
         marks=_marks(spec, status),
+        cost_micro_usd=_cost(status),
     )
 
 
@@ -172,6 +188,12 @@ def _marks(spec: Mapping[str, Any], status: Mapping[str, Any]) -> tuple[str, ...
     if status.get("terminalReason") != TerminalReason.GOAL_REACHED or not is_running:
         return ()
     return tuple(map(sys.intern, status.get("sources") or ()))
+
+
+def _cost(status: Mapping[str, Any]) -> int:
+    """Read what a task has cost; an amount that somebody else has written counts as nothing."""
+    amount = (status.get("totals") or status.get("usage") or {}).get("costUSD", "0")
+    return micro_usd(amount) if _MONEY.fullmatch(str(amount)) else 0
 
 
 def _time(text: str | None) -> datetime | None:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Final
 
 from controller.actions.attempt import attempt, interrupted
 from controller.actions.context import Context
@@ -21,6 +22,7 @@ from controller.api.errors import (
     NotFoundError,
     RefusedError,
 )
+from controller.api.reasons import RunningReason
 from controller.api.step import ActionClass, ActionName, ResearchStepSpec
 from controller.api.task import Pending, ResearchTask, ResearchTaskStatus
 from controller.fault_points import FaultPoint, reached
@@ -35,7 +37,16 @@ from controller.loop.recording import (
     stored_form,
 )
 from controller.loop.rounds import is_round_over
-from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
+from controller.loop.situation import (
+    Act,
+    Decision,
+    End,
+    Interrupt,
+    Remove,
+    Situation,
+    Spend,
+    Wait,
+)
 from controller.loop.state import fold
 from controller.loop.status import build_status
 from controller.ports import (
@@ -48,6 +59,9 @@ from controller.ports import (
     Unobserved,
 )
 from controller.retention import delete_old_rounds
+
+_QUEUED_SECONDS: Final = 30.0
+"""How often it is looked whether a task that waits for the others may go on."""
 
 
 class Reconciler:
@@ -65,6 +79,7 @@ class Reconciler:
         holder: str,
         observer: LoopObserver | None = None,
         may_live: Callable[[str], bool] | None = None,
+        spend: Callable[[], Spend | None] | None = None,
     ) -> None:
         """Make a reconciler.
 
@@ -75,8 +90,10 @@ class Reconciler:
             holder: the name of this process.
             observer: is told what is done.
             may_live: says of another holder whether it may be alive; None: nobody else is.
+            spend: says what all tasks have cost and may; None: there is no ceiling.
         """
         self._may_live = may_live or (lambda _: False)
+        self._spend = spend or (lambda: None)
         self._announcer = Announcer(store=store, holder=holder, observer=observer or Unobserved())
         self._store = store
         self._references = references
@@ -194,6 +211,7 @@ class Reconciler:
             missing=references.missing,
             remote_sources=frozenset(n for n, s in references.sources.items() if s.is_remote),
             models=tuple(model.terms for model in references.models),
+            spend=self._spend(),
             journal_error=run.journal_error,
             source_digests=references.digests,
         )
@@ -270,6 +288,8 @@ class Reconciler:
         if not isinstance(decision, Wait):
             return ON_CHANGE
         waits = [] if references.look_again_seconds is None else [references.look_again_seconds]
+        if decision.reason is RunningReason.QUEUED:
+            waits.append(_QUEUED_SECONDS)  # nobody tells that another task was deleted
         if decision.until is not None:
             waits.append(max(0.0, (decision.until - situation.now) / timedelta(seconds=1)))
         return Requeue(min(waits, default=None))

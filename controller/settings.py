@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from controller.access import EVERYTHING_OPEN, CorpusAccess
+from controller.api.base import MONEY_PATTERN, Money
 from controller.api.errors import UserError
 from controller.logs import LogFormat, LogLevel
 
@@ -39,6 +40,7 @@ class Settings:
         corpus_access: which of them a namespace may read.
         cache_directory: where search indexes are kept; they can be made again.
         workers: how many tasks are worked on at the same moment.
+        max_cost_usd: what all tasks may cost together; None: no limit of the operator's own.
         job_classes: the values of `spec.jobClass` that the metrics distinguish.
         health_host: the address that probes and metrics are answered on.
         health_port: the port that they are answered on; 0: a free one, named in the log.
@@ -56,6 +58,7 @@ class Settings:
     corpus_access: CorpusAccess = EVERYTHING_OPEN
     cache_directory: Path = DEFAULT_CACHE_DIRECTORY
     workers: int = 8
+    max_cost_usd: Money | None = None
     job_classes: tuple[str, ...] = ()
     health_host: str = "0.0.0.0"  # noqa: S104 - the kubelet asks from outside the pod
     health_port: int = 8080
@@ -65,6 +68,20 @@ class Settings:
     task_sweep_seconds: float = 600
     corpus_check_seconds: float = 180
     grace_seconds: float = 120
+
+
+def checked_money(text: str) -> Money:
+    """Return an amount of US dollars.
+
+    Raises:
+        UserError: it is none: digits, at most 6 of them after a point.
+    """
+    if not re.fullmatch(MONEY_PATTERN, text):
+        raise UserError(
+            f"{text!r} is no amount of US dollars: it must be digits with at most 6 decimals, "
+            "such as 25 or 0.50"
+        )
+    return text
 
 
 def checked_job_classes(names: Sequence[str]) -> tuple[str, ...]:

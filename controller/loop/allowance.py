@@ -50,6 +50,19 @@ def shortage(situation: Situation, intent: Intent) -> Shortage | None:
     )  # fmt: skip
 
 
+def over_ceiling(situation: Situation, intent: Intent) -> str | None:
+    """Return how an intent's call would cross the operator's ceiling; None: it does not (E12)."""
+    spend, reserved = situation.spend, intent.reservation
+    if spend is None or reserved is None or not reserved.cost_micro_usd:
+        return None
+    if spend.spent + reserved.cost_micro_usd <= spend.limit:
+        return None
+    return (
+        f"the operator's ceiling for all tasks is US dollars {usd(spend.limit)}, and "
+        f"{usd(spend.spent)} are used; the next call may cost {usd(reserved.cost_micro_usd)}"
+    )
+
+
 def reserve(situation: Situation) -> Reserve:
     """Return what is kept for the closing summary: nothing once it was made."""
     terms = active_terms(situation)

@@ -17,7 +17,7 @@ from controller.api.reasons import RunningReason, TerminalReason
 from controller.api.records import AnswerReason, NoteKind
 from controller.api.step import ActionClass
 from controller.api.task import DesiredState, PredicateMet
-from controller.loop.allowance import shortage
+from controller.loop.allowance import over_ceiling, shortage
 from controller.loop.assessment import assess, searched_in_vain
 from controller.loop.breakers import (
     Breaker,
@@ -284,6 +284,15 @@ def backing_off(situation: Situation) -> Decision | None:
     )
 
 
+def spend_ceiling(situation: Situation) -> Decision | None:
+    """What the operator's owner lets all tasks cost together is used up: wait, do not end."""
+    intent = planning_turn(situation) or chosen(situation)
+    over = over_ceiling(situation, intent) if intent else None
+    # Active time begins with the first step: before it there is no deadline to wake up for.
+    until = _deadline(situation) if situation.state.last else None
+    return Wait(RunningReason.QUEUED, over, until=until) if over else None
+
+
 def degrade(situation: Situation) -> Decision | None:
     """So much of a budget is used that the fallback model takes over, once a round."""
     switch = switch_to_fallback(situation)
@@ -351,6 +360,7 @@ GUARDS: Final[tuple[Guard, ...]] = (
     no_progress,
     backing_off,  # only a run that goes on waits for its next attempt
     degrade,  # before the next call, so that it is the fallback's
+    spend_ceiling,  # only what would be sent waits for the others
     planning_interval,  # a turn of its own
     next_action,
     nothing_left,

@@ -25,10 +25,19 @@ class MissingReference:
 
 
 @dataclass(frozen=True)
+class Spend:
+    """What all tasks of an operator have cost, and what its owner lets them, in micro-USD (E12)."""
+
+    limit: int
+    spent: int
+
+
+@dataclass(frozen=True)
 class Situation:
     """Everything that a decision may depend on.
 
-    `models` has the task's model and, where that is ready, its fallback. `holder_may_live` says of
+    `models` has the task's model and, where that is ready, its fallback; `spend` is None where the
+    operator has no ceiling. `holder_may_live` says of
     the process that stored `pending`, if it is another one, that it is not known to be gone.
     `source_digests` says what the sources hold now, by name; one that is not there is not known.
     """
@@ -43,6 +52,7 @@ class Situation:
     missing: MissingReference | None = None
     remote_sources: frozenset[str] = frozenset()
     models: tuple[ModelTerms, ...] = ()
+    spend: Spend | None = None
     journal_error: JournalError | None = None
     source_digests: Mapping[str, str] = field(default_factory=dict)
 

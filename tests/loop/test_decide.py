@@ -32,6 +32,7 @@ from controller.loop.situation import (
     MissingReference,
     Remove,
     Situation,
+    Spend,
     Wait,
 )
 from controller.loop.state import Retry
@@ -85,6 +86,7 @@ ORDER = [
     "no_progress",
     "backing_off",
     "degrade",
+    "spend_ceiling",
     "planning_interval",
     "next_action",
     "nothing_left",
@@ -132,6 +134,9 @@ APPLIES: dict[str, Change] = {
         retry=Retry(ActionName.SEARCH, "{}", 1, "Timeout", "too slow", "source/manual", NOW, None)
     ),
     "degrade": lambda s: with_state(usage=Usage(steps=50))(with_(models=(TERMS, FALLBACK))(s)),
+    "spend_ceiling": lambda s: with_state(usage=Usage(steps=10))(
+        with_(models=(TERMS,), spend=Spend(limit=10, spent=9))(s)
+    ),
     "planning_interval": lambda s: with_state(usage=Usage(steps=10))(with_(models=(TERMS,))(s)),
 }
 
@@ -170,6 +175,7 @@ EXPECTED = {
     "no_progress": "NoProgress",
     "backing_off": "BackingOff",
     "degrade": "Degraded",
+    "spend_ceiling": "Queued",
     "planning_interval": "PlanningInterval",
 }
 

@@ -186,3 +186,17 @@ def test_json_and_objects_agree_on_whether_a_task_has_ended(
     stored = body(metadata=metadata, status=own(status))
     task = ResearchTask.model_validate(stored)
     assert task_event(None, stored).seen.is_settled == is_settled(task)
+
+
+# E12
+def test_what_tasks_have_cost_is_added_up_and_given_back() -> None:
+    inventory = Inventory()
+    for name, amount in (("one", "0.25"), ("two", "0.5"), ("two", "0.75"), ("three", "lots")):
+        metadata = {"name": name, "namespace": "default", "uid": name, "resourceVersion": "1"}
+        status = {"usage": {"costUSD": "9"}, "totals": {"costUSD": amount}}
+        body: dict[str, Any] = {"metadata": metadata, "status": status}
+        event = task_event("MODIFIED", body)
+        inventory.put(event.key, event.seen)
+    assert inventory.cost_micro_usd == 1_000_000
+    inventory.remove(TaskKey("default", "two"))
+    assert inventory.cost_micro_usd == 250_000

@@ -11,7 +11,9 @@ from controller.api.model_call import CallFlag
 from controller.api.reasons import ConditionType
 from controller.api.step import ActionName, Outcome
 from controller.loop.exchange import ModelReply, ModelRequest, ReportedUsage
+from controller.loop.situation import Spend
 from controller.models.scripted import LOCAL_TERMS, ScriptedModel, answer
+from controller.reconcile import Reconciler
 from tests.model_runs import LIMITS, NO_QUERIES, NO_QUOTES, PRICED, parts, quote, run
 from tests.world import World
 
@@ -324,3 +326,32 @@ async def test_a_planning_turn_comes_every_so_many_steps(world: World, restarts:
     planned = [s.spec.index for s in steps if s.spec.decision.reason == "PlanningInterval"]
     assert planned == [4, 9]
     assert all(s.spec.plan == steps[4].spec.plan for s in steps if s.spec.index in planned)
+
+
+# E12
+async def test_at_the_operator_s_ceiling_tasks_wait_and_none_starts(world: World) -> None:
+    spent = Spend(limit=1_000_000, spent=999_999)
+    model = ScriptedModel([NO_QUERIES, FOUND], PRICED)
+    world.references.models["scripted"] = model
+    key = world.apply(modelRef={"name": "scripted"}, progressPolicy=LIMITS)
+    operator = Reconciler(
+        store=world.store,
+        references=world.references,
+        clock=world.clock,
+        holder="operator-1",
+        spend=lambda: spent,
+    )
+    requeue = await operator.reconcile(key)
+    assert requeue.after == 30
+    status = (await world.task(key)).status
+    succeeded = status.condition(ConditionType.SUCCEEDED)
+    assert succeeded is not None
+    assert (succeeded.status, succeeded.reason) == ("Unknown", "Queued")
+    assert "ceiling for all tasks is US dollars 1, and 0.999999 are used" in succeeded.message
+    assert model.requests == []
+    version = (await world.task(key)).metadata.resource_version
+    await operator.reconcile(key)
+    assert (await world.task(key)).metadata.resource_version == version
+    spent = Spend(limit=1_000_000, spent=0)
+    await world.run(key, operator)
+    assert (await world.task(key)).status.terminal_reason == "GoalReached"

@@ -14,6 +14,7 @@ from controller.api.model_call import ModelTerms
 from controller.api.step import ActionName, StepDecision, Verdict
 from controller.api.task import DecisionPolicy, OnModelFailure
 from controller.loop.accounting import reservation
+from controller.loop.assessment import Need
 from controller.loop.breakers import model_set_aside
 from controller.loop.exchange import ModelRequest
 from controller.loop.intents import (
@@ -74,7 +75,8 @@ def planning_turn(situation: Situation) -> Intent | None:
     """Return the planning turn that is due: each `planningInterval` steps, with a model alone."""
     interval = situation.task.spec.progress_policy.planning_interval
     since = situation.state.usage.steps - situation.state.model.planned_at
-    ids = tuple(v.question.id for v in situation.assessment.questions if v.is_workable)
+    views = situation.assessment.questions
+    ids = tuple(v.question.id for v in views if v.is_workable and v.need is not Need.CONCLUDE)
     if not interval or since < interval or not ids or active_terms(situation) is None:
         return None
     decision = StepDecision(verdict=Verdict.CONTINUE, reason="PlanningInterval")

@@ -23,6 +23,7 @@ class Case:
         action_class: what a crash during the action means.
         interrupted: how many attempts are recorded as interrupted at the end.
         in_round: the processes die in a second round, which is asked for once the first is over.
+        has_model: the task's quotes are found by a model, which is what is paid.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Case:
     action_class: ActionClass
     interrupted: int = 0
     in_round: bool = False
+    has_model: bool = False
 
     @property
     def exit_codes(self) -> tuple[int, ...]:
@@ -57,6 +59,20 @@ def point_cases(action_class: ActionClass, *, waits: bool) -> Iterator[Case]:
             (f"{point.name}:{action}:1",),
             action_class,
             interrupted=int(in_doubt),
+        )
+
+
+def model_cases() -> Iterator[Case]:
+    """Yield a case for each point of an `Extract` by a model: one request, charged once."""
+    for point in FaultPoint:
+        if point in {FaultPoint.K5, FaultPoint.K7}:
+            continue  # neither an effect nor the end
+        yield Case(
+            f"{point.name} of Extract by a model, Paid",
+            (f"{point.name}:Extract:1",),
+            ActionClass.PAID,
+            interrupted=int(point in _AFTER_THE_INTENT),
+            has_model=True,
         )
 
 

@@ -194,7 +194,7 @@ def _calls(run: Recorded) -> Iterator[str]:
             yield f"one attempt was sent {times} times: {operation}"
         if operation not in recorded:
             yield f"an attempt was sent that no step records: {operation}"
-        elif not recorded[operation].usage.source_calls:
+        elif not (recorded[operation].usage.source_calls or recorded[operation].model_call):
             yield f"step {recorded[operation].index} was sent and is not charged"
 
 

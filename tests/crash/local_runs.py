@@ -26,6 +26,20 @@ QUESTIONS = [
 ]
 """One that the corpus `lamp` answers, and one that it proves absent."""
 
+MODEL = (
+    "ResearchModel",
+    "scripted",
+    {"backend": "OpenAICompatible", "baseURL": "http://model.example/v1", "model": "scripted"},
+)
+"""A model object; the process that works on it plays a script instead of calling anybody."""
+
+WITH_MODEL = {
+    "modelRef": {"name": "scripted"},
+    "progressPolicy": {
+        "planningInterval": 0
+    },  # an interrupted attempt is a step, and would move it
+}
+
 _KEY = TaskKey("default", "task")
 _SECONDS = 180.0
 
@@ -51,18 +65,22 @@ class LocalRun:
         folder: Path,
         corpora: Path,
         *,
-        is_remote: bool,
+        is_remote: bool = False,
+        has_model: bool = False,
         questions: Sequence[Mapping[str, str]] = QUESTIONS,
     ) -> None:
         folder.mkdir()
         self._store = folder / "store.db"
         self._calls = folder / "calls"
-        self._is_remote = is_remote
+        self._options = [
+            *(["--remote"] if is_remote else []), *(["--model"] if has_model else [])
+        ]  # fmt: skip
         self._corpora = corpora
         self._indexes = folder / "indexes"
         self._numbers = itertools.count()
         with LocalStore.open(self._store, SystemClock()) as store:
             for kind, name, spec in (
+                *([MODEL] if has_model else []),
                 ("ResearchSource", "lamp", {"type": "Corpus", "corpus": {"directory": "lamp"}}),
                 (
                     "ResearchTask",
@@ -71,6 +89,7 @@ class LocalRun:
                         "topic": "The lamp",
                         "questions": questions,
                         "sourceRefs": [{"name": "lamp"}],
+                        **(WITH_MODEL if has_model else {}),
                     },
                 ),
             ):
@@ -87,7 +106,7 @@ class LocalRun:
         files = (self._store, self._corpora, self._indexes, self._calls)
         process = start(
             "tests.crash.local_process",
-            [*map(str, files), *(["--remote"] if self._is_remote else [])],
+            [*map(str, files), *self._options],
             os.environ | ({VARIABLE: fault} if fault else {}),
             self._store.with_name(f"process-{next(self._numbers)}.log"),
         )

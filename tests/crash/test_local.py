@@ -16,6 +16,7 @@ from tests.crash.cases import (
     KILLS_IN_A_ROW_OF_A_PAID_ACTION,
     KILLS_IN_A_ROW_OF_AN_EFFECT,
     Case,
+    model_cases,
     point_cases,
     round_cases,
 )
@@ -35,6 +36,7 @@ CASES = {
         *point_cases(ActionClass.PURE, waits=True),
         *point_cases(ActionClass.PAID, waits=True),
         *point_cases(ActionClass.EFFECT, waits=False),  # a write to the file is one call
+        *model_cases(),
         *round_cases(ActionClass.PURE),
         *round_cases(ActionClass.PAID),
         KILLS_IN_A_ROW_OF_AN_EFFECT,
@@ -90,8 +92,10 @@ def table() -> Iterator[Table]:
     made.write()
 
 
-def _named(kind: ActionClass, *, in_round: bool) -> str:
+def _named(kind: ActionClass, *, in_round: bool, has_model: bool = False) -> str:
     """Return the key of the run that nobody disturbs."""
+    if has_model:
+        return f"{kind}, with a model"
     return f"{kind}, two rounds" if in_round else kind
 
 
@@ -99,6 +103,10 @@ _UNDISTURBED: dict[str, Case] = {
     _named(kind, in_round=in_round): Case(kind, (), kind, in_round=in_round)
     for kind in (ActionClass.PURE, ActionClass.PAID)
     for in_round in (False, True)
+} | {
+    _named(ActionClass.PAID, in_round=False, has_model=True): Case(
+        "with a model", (), ActionClass.PAID, has_model=True
+    )
 }
 
 
@@ -106,7 +114,8 @@ def _run(case: Case, folder: Path, corpora: Path) -> Ran:
     run = LocalRun(
         folder,
         corpora,
-        is_remote=case.action_class is ActionClass.PAID,
+        is_remote=case.action_class is ActionClass.PAID and not case.has_model,
+        has_model=case.has_model,
         questions=QUESTIONS[:1] if case.in_round else QUESTIONS,
     )
     if case.in_round:
@@ -175,4 +184,5 @@ def test_a_process_that_wakes_up_after_another_has_gone_on_is_too_late(
 
 def _undisturbed(case: Case, runs: Mapping[str, Future[Ran]]) -> Recorded:
     kind = ActionClass.PAID if case.action_class is ActionClass.PAID else ActionClass.PURE
-    return runs[_named(kind, in_round=case.in_round)].result().recorded
+    named = _named(kind, in_round=case.in_round, has_model=case.has_model)
+    return runs[named].result().recorded

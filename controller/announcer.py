@@ -13,7 +13,7 @@ from controller.api.errors import AlreadyExistsError, ConflictError, RefusedErro
 from controller.api.step import ResearchStepSpec
 from controller.api.task import ResearchTask
 from controller.events import events_of, transition
-from controller.ports import Collision, LoopObserver, TaskKey, TaskStore
+from controller.ports import Collision, Event, EventType, LoopObserver, TaskKey, TaskStore
 
 _LOGGER: Final = logging.getLogger(__name__)
 
@@ -92,6 +92,13 @@ class Announcer:
         _LOGGER.info(
             "%s: kept for its time after it had finished; it is deleted", key, extra=_fields(key)
         )
+
+    async def fallback_skipped(self, task: ResearchTask, message: str) -> None:
+        """Tell of a fallback model that cannot be used: the run goes on without one."""
+        key = _key(task)
+        _LOGGER.info("%s: no fallback model: %s", key, message, extra=_fields(key))
+        event = Event(EventType.WARNING, "FallbackModelSkipped", message)
+        await self._store.record_event(task, event)
 
     async def status_written(self, before: ResearchTask, after: ResearchTask) -> None:
         """Tell of a transition between two stored versions of a task, if there is one."""

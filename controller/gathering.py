@@ -43,7 +43,8 @@ class Run:
     """What this process knows of a run that has not ended: a cache of store and journal.
 
     `unrecorded` is an attempt that was made and whose record the store has not confirmed: it is
-    recorded before anything else, and never made again.
+    recorded before anything else, and never made again. `told_of_fallback`: an event has said that
+    the fallback model cannot be used.
     """
 
     task: ResearchTask
@@ -52,6 +53,7 @@ class Run:
     journal_error: JournalError | None = None
     unrecorded: ResearchStepSpec | None = None
     collisions: int = 0
+    told_of_fallback: bool = False
     action: asyncio.Task[Attempt] | None = None
     _assessed: tuple[RunState, ResearchTaskSpec, Assessment] | None = None
 

@@ -163,13 +163,15 @@ class References:
 
     `models` has the task's model first, then its fallback if that can be used.
     `look_again_seconds` is set while what is missing may come back without anybody telling.
-    `digests` is what the sources hold now, by name, where that is known.
+    `digests` is what the sources hold now, by name, where that is known. `skipped` says why the
+    fallback model cannot be used, if the task has one: nothing waits for it.
     """
 
     sources: Mapping[str, Source]
     missing: MissingReference | None = None
     look_again_seconds: float | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
+    skipped: str | None = None
     models: tuple[Model, ...] = ()
 
 

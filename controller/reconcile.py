@@ -168,6 +168,9 @@ class Reconciler:
         if isinstance(run, Requeue):
             return run
         references = await self._references.resolve(run.task)
+        if references.skipped is not None and not run.told_of_fallback:
+            run.told_of_fallback = True
+            await self._announcer.fallback_skipped(run.task, references.skipped)
         if run.unrecorded is not None:
             await self._record(run, run.unrecorded, references)
             return AT_ONCE

@@ -134,10 +134,10 @@ class Resolver:
                 missing.append(found)
             else:
                 sources[reference.name] = found
-        models = await self._task_models(task, missing)
+        models, skipped = await self._task_models(task, missing)
         digests = self._digests(namespace, sources)
         if not missing:
-            return References(sources, models=models, digests=digests)
+            return References(sources, models=models, digests=digests, skipped=skipped)
         message = "; ".join(problem.message for problem in missing)
         return References(
             sources,
@@ -206,10 +206,10 @@ class Resolver:
 
     async def _task_models(
         self, task: ResearchTask, missing: list[MissingReference]
-    ) -> tuple[Model, ...]:
+    ) -> tuple[tuple[Model, ...], str | None]:
         """Return a task's model and its fallback; only the first one makes a task wait.
 
-        A fallback that cannot be used is left out: then there is no switch to it.
+        A fallback that cannot be used is left out, and why: then there is no switch to it.
         """
         references = (task.spec.model_ref, task.spec.fallback_model_ref)
         found: list[Model] = []
@@ -220,9 +220,10 @@ class Resolver:
             if isinstance(model, MissingReference):
                 if reference is task.spec.model_ref:
                     missing.append(model)
-                break
+                    break
+                return tuple(found), model.message
             found.append(model)
-        return tuple(found)
+        return tuple(found), None
 
     async def _model(self, name: _Name, task: ResearchTask) -> Model | MissingReference:
         known = self._models.get(name)

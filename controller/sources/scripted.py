@@ -208,6 +208,7 @@ class ScriptedReferences:
 
     sources: dict[str, Source] = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
+    skipped: str | None = None
 
     async def resolve(self, task: ResearchTask) -> References:
         """Return the sources, or the first that is not there."""
@@ -223,5 +224,8 @@ class ScriptedReferences:
             if not source.is_remote
         }
         return References(
-            self.sources, models=tuple(m for m in models if m is not None), digests=digests
+            self.sources,
+            models=tuple(m for m in models if m is not None),
+            digests=digests,
+            skipped=self.skipped,
         )

@@ -12,11 +12,14 @@ from controller.access import CorpusAccess
 from controller.api.base import API_VERSION
 from controller.api.errors import SourceNotReadyError
 from controller.api.meta import Condition
+from controller.api.model import ResearchModel
+from controller.api.model_call import terms_of
 from controller.api.reasons import AcceptedReason, ReadyReason
 from controller.api.source import ResearchSource
 from controller.api.task import ResearchTask
 from controller.clock import SystemClock
-from controller.ports import References, TaskKey
+from controller.models.scripted import ScriptedModel
+from controller.ports import Model, References, TaskKey
 from controller.readiness import Readiness, ReferenceKey, ReferenceKind
 from controller.references import Resolver
 from controller.sources.corpus import ConfigMaps, IndexedCorpus, make_source
@@ -57,11 +60,17 @@ class Home:
     def apply_source(self, name: str, directory: str) -> None:
         self._apply("ResearchSource", name, type="Corpus", corpus={"directory": directory})
 
-    def apply_model(self, name: str) -> None:
-        self._apply("ResearchModel", name, backend="LlamaCpp", model="m", baseURL="http://[::1]:9")
+    def apply_model(self, name: str, **spec: object) -> None:
+        spec = {"backend": "LlamaCpp", "model": "m", "baseURL": "http://[::1]:9", **spec}
+        self._apply("ResearchModel", name, **spec)
 
-    async def task(self, *sources: str, model: str | None = None) -> ResearchTask:
-        spec: dict[str, Any] = {"topic": "t", "sourceRefs": [{"name": name} for name in sources]}
+    async def task(
+        self,
+        *sources: str,
+        model: str | None = None,
+        **spec: Any,  # noqa: ANN401 - any field
+    ) -> ResearchTask:
+        spec |= {"topic": "t", "sourceRefs": [{"name": name} for name in sources]}
         if model is not None:
             spec["modelRef"] = {"name": model}
         self._apply("ResearchTask", "task", **spec)
@@ -296,3 +305,62 @@ async def test_a_model_is_not_supported_and_says_so_once(home: Home) -> None:
 @pytest.mark.parametrize("kind", list(ReferenceKind))
 async def test_what_is_gone_is_not_looked_at_again(home: Home, kind: ReferenceKind) -> None:
     assert await Ready(home).look(kind, "gone") is None
+
+
+def scripted(resource: ResearchModel) -> Model:
+    return ScriptedModel((), terms_of(resource))
+
+
+PRICES = {"inputUSDPerMillionTokens": "1", "outputUSDPerMillionTokens": "2.5"}
+
+
+# T11
+async def test_a_model_without_a_price_waits_where_money_is_limited(home: Home) -> None:
+    home.write("lamp")
+    home.apply_source("lamp", "lamp")
+    home.apply_model("some")
+    resolver = home.resolver(make_model=scripted)
+    task = await home.task("lamp", model="some", budgets={"maxCostUSD": "0.5"})
+    found = await resolver.resolve(task)
+    assert found.missing is not None
+    assert found.missing.reason is AcceptedReason.PRICING_UNKNOWN
+    assert "spec.pricing" in found.missing.message
+    assert found.models == ()
+    home.apply_model("some", pricing=PRICES)
+    resolver.forget("default", "some")
+    (model,) = (await resolver.resolve(task)).models
+    assert (model.terms.input_price, model.terms.output_price) == (1_000_000, 2_500_000)
+    unlimited = await home.task("lamp", model="some")
+    home.apply_model("some")
+    resolver.forget("default", "some")
+    assert (await resolver.resolve(unlimited)).missing is None
+
+
+# E8
+@pytest.mark.parametrize(
+    ("fallback", "why"),
+    [
+        ("absent", "does not exist"),
+        ("unpriced", "has no spec.pricing"),
+    ],
+)
+async def test_a_fallback_that_cannot_be_used_is_left_out_and_makes_nobody_wait(
+    home: Home, fallback: str, why: str
+) -> None:
+    home.write("lamp")
+    home.apply_source("lamp", "lamp")
+    home.apply_model("some", pricing=PRICES)
+    home.apply_model("small", pricing=PRICES)
+    home.apply_model("unpriced")
+    resolver = home.resolver(make_model=scripted)
+    spec: dict[str, Any] = {"model": "some", "budgets": {"maxCostUSD": "1"}}
+    task = await home.task("lamp", fallbackModelRef={"name": fallback}, **spec)
+    found = await resolver.resolve(task)
+    assert found.missing is None
+    assert [m.terms.name for m in found.models] == ["some"]
+    assert found.skipped is not None
+    assert why in found.skipped
+    task = await home.task("lamp", fallbackModelRef={"name": "small"}, **spec)
+    found = await resolver.resolve(task)
+    assert [m.terms.name for m in found.models] == ["some", "small"]
+    assert found.skipped is None

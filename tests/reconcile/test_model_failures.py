@@ -221,3 +221,15 @@ def test_a_mistake_is_asked_again_at_once() -> None:
 def test_every_class_of_error_is_explained(error_class: str) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "models.md").read_text("utf-8")
     assert f"`{error_class}`" in page
+
+
+# E8
+async def test_a_fallback_that_cannot_be_used_is_told_once(world: World) -> None:
+    world.references.models["scripted"] = ScriptedModel([NO_QUERIES, FOUND])
+    world.references.skipped = "the ResearchModel small does not exist"
+    key = world.apply(modelRef={"name": "scripted"}, progressPolicy=LIMITS)
+    await world.run(key)
+    task = await world.task(key)
+    assert task.status.terminal_reason == "GoalReached"
+    told = [e for e in world.store.events(task) if e.reason == "FallbackModelSkipped"]
+    assert [e.message for e in told] == ["the ResearchModel small does not exist"]

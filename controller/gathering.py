@@ -13,11 +13,11 @@ from typing import Final
 
 from controller.announcer import Announcer
 from controller.api.errors import JournalError
-from controller.api.step import ResearchStepSpec
+from controller.api.step import ResearchStep
 from controller.api.task import ResearchTask, ResearchTaskSpec
 from controller.loop.assessment import Assessment, assess
 from controller.loop.journal import kept
-from controller.loop.recording import Attempt
+from controller.loop.recording import Attempt, Record
 from controller.loop.rounds import is_kept_true, is_outdated
 from controller.loop.seal import is_sealed
 from controller.loop.state import RunState, fold, initial
@@ -51,7 +51,7 @@ class Run:
     state: RunState
     is_fresh: bool = True
     journal_error: JournalError | None = None
-    unrecorded: ResearchStepSpec | None = None
+    unrecorded: Record | None = None
     collisions: int = 0
     told_of_fallback: bool = False
     action: asyncio.Task[Attempt] | None = None
@@ -67,6 +67,12 @@ class Run:
         ):
             self._assessed = (self.state, spec, assess(spec, self.state))
         return self._assessed[2]
+
+    def stepped(self, step: ResearchStep, record: Record) -> None:
+        """Take note of a step of this process that is stored: what it means is known already."""
+        self.unrecorded = None
+        self.state = fold(self.state, step)
+        self._assessed = (self.state, record.spec, record.assessment)
 
 
 class Runs:

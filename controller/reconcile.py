@@ -23,13 +23,14 @@ from controller.api.errors import (
     RefusedError,
 )
 from controller.api.reasons import RunningReason
-from controller.api.step import ActionClass, ActionName, ResearchStepSpec
+from controller.api.step import ActionClass, ActionName
 from controller.api.task import Pending, ResearchTask, ResearchTaskStatus
 from controller.fault_points import FaultPoint, reached
 from controller.gathering import AT_ONCE, ON_CHANGE, Requeue, Run, Runs, is_settled, rest_of
 from controller.loop.decide import decide
 from controller.loop.doubt import left_until
 from controller.loop.recording import (
+    Record,
     intent_of,
     is_same_intent,
     pending_of,
@@ -47,7 +48,6 @@ from controller.loop.situation import (
     Spend,
     Wait,
 )
-from controller.loop.state import fold
 from controller.loop.status import build_status
 from controller.ports import (
     Clock,
@@ -135,7 +135,8 @@ class Reconciler:
         except (ConflictError, AlreadyExistsError) as error:
             # Someone else stepped, or this process did before a crash: read, adopt, decide again.
             run = self._runs.get(key)
-            self._announcer.collided(key, error, run.unrecorded if run else None)
+            attempted = run.unrecorded.step if run and run.unrecorded else None
+            self._announcer.collided(key, error, attempted)
             if self._runs.collides_again(key):
                 raise
             return AT_ONCE
@@ -225,7 +226,7 @@ class Reconciler:
         situation: Situation,
         decision: Act | Interrupt,
         references: References,
-    ) -> ResearchStepSpec | None:
+    ) -> Record | None:
         """Make one attempt; None: it was stopped before it came to anything that costs."""
         pending = situation.pending
         assert pending is not None
@@ -248,14 +249,13 @@ class Reconciler:
         reached(FaultPoint.K3, pending.action)
         return record(situation, pending, attempted)
 
-    async def _record(self, run: Run, spec: ResearchStepSpec, references: References) -> None:
+    async def _record(self, run: Run, record: Record, references: References) -> None:
         """Store the step; then, in one write, its fold and the intent of the next step."""
-        step = stored_form(run.task.metadata, spec)
+        step = stored_form(run.task.metadata, record.step)
         await self._store.create_step(step)
-        reached(FaultPoint.K6, spec.action)
-        self._announcer.step_recorded(run.task, spec)
-        run.unrecorded = None
-        run.state = fold(run.state, step)
+        reached(FaultPoint.K6, record.step.action)
+        self._announcer.step_recorded(run.task, record.step)
+        run.stepped(step, record)
         # The intent that this step fulfilled is no longer pending for what is decided next.
         after = replace(self._situation(run, references), pending=None)
         decision = decide(after)

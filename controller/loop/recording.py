@@ -37,9 +37,9 @@ from controller.api.step import (
     StepUsage,
     step_name,
 )
-from controller.api.task import Pending
+from controller.api.task import Pending, ResearchTaskSpec
 from controller.loop import journal
-from controller.loop.assessment import assess
+from controller.loop.assessment import Assessment, assess
 from controller.loop.intents import CLOSING_ACTIONS, Intent, parse_arguments
 from controller.loop.situation import Situation
 from controller.loop.state import apply
@@ -118,8 +118,17 @@ def is_same_intent(stored: Pending | None, wanted: Pending) -> bool:
     return same_reason and stored.model_copy(update=later) == wanted
 
 
-def record(situation: Situation, pending: Pending, attempt: Attempt) -> ResearchStepSpec:
-    """Return the sealed step of an attempt."""
+@dataclass(frozen=True)
+class Record:
+    """A sealed step, and what the spec that it was taken under makes of the state after it."""
+
+    step: ResearchStepSpec
+    spec: ResearchTaskSpec
+    assessment: Assessment
+
+
+def record(situation: Situation, pending: Pending, attempt: Attempt) -> Record:
+    """Return the record of an attempt."""
     state, task, intent, found = situation.state, situation.task, intent_of(pending), attempt.found
     is_record = intent.action is ActionName.NOTE or intent.opens_round
     counted = not is_record and intent.action not in CLOSING_ACTIONS
@@ -170,8 +179,9 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Research
         previous_digest=state.digest,
         digest=journal.UNSEALED,
     )
-    known = assess(task.spec, apply(state, spec)).fingerprint
-    return journal.seal(spec.model_copy(update={"fingerprint": known}))
+    after = assess(task.spec, apply(state, spec))
+    sealed = journal.seal(spec.model_copy(update={"fingerprint": after.fingerprint}))
+    return Record(sealed, task.spec, after)
 
 
 def stored_form(task: ObjectMeta, spec: ResearchStepSpec) -> ResearchStep:

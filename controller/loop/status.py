@@ -122,7 +122,7 @@ def _corrupt(situation: Situation, decision: Decision) -> ResearchTaskStatus:
 
 def fitted(status: ResearchTaskStatus) -> ResearchTaskStatus:
     """Return the status in at most 32 KiB: messages are cut first, then the questions' texts."""
-    for length in (256, 96, 24, 12):
+    for length in (256, 96, 24, 12, 8):
         if _size(status) <= MAX_STATUS_BYTES:
             return status
         status = status.model_copy(

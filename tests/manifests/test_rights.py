@@ -83,7 +83,6 @@ _REFUSED: Final[dict[str, Grant]] = {
     "replace a status": (_GROUP, "researchtasks/status", "update"),
     "change a record": (_GROUP, "researchsteps", "update"),
     "patch a record": (_GROUP, "researchsteps", "patch"),
-    "delete a record": (_GROUP, "researchsteps", "delete"),
     "watch records": (_GROUP, "researchsteps", "watch"),
     "change a source": (_GROUP, "researchsources", "patch"),
     "change a model": (_GROUP, "researchmodels", "patch"),

@@ -128,11 +128,13 @@ def test_a_sample_gives_the_same_report_twice(tmp_path: Path, sample: str) -> No
 
 # S4.44
 def test_a_weekly_report_says_the_next_week_what_has_changed(tmp_path: Path) -> None:
-    report = run("weekly.yaml", tmp_path)
+    report = run("weekly-report.yaml", tmp_path)
     assert report["ending"]["reason"] == "GoalReached"
     assert {state for state, _ in answers(report).values()} == {"Answered"}
-    text = (MANIFESTS / "samples" / "weekly.yaml").read_text("utf-8")
-    (tmp_path / "weekly.yaml").write_text(text.replace("500 channels", "900 channels"), "utf-8")
+    text = (MANIFESTS / "samples" / "weekly-report.yaml").read_text("utf-8")
+    (tmp_path / "weekly.yaml").write_text(
+        text.replace("retention_days` is 14", "retention_days` is 30"), "utf-8"
+    )
     changes = run(str(tmp_path / "weekly.yaml"), tmp_path)["changes"]
     assert (changes["factsHold"], changes["factsGone"], changes["factsNew"]) == (1, 1, 1)
-    assert "900 channels" in changes["new"][0]["claim"]
+    assert "is 30" in changes["new"][0]["claim"]

@@ -144,7 +144,7 @@ def test_json_and_objects_agree_on_which_tasks_are_outdated(
     spec |= {"desiredState": state} if state else {}
     status = {"observedGeneration": 1, "sources": marks}
     status |= {"terminalReason": reason} if reason else {}
-    json = body(spec=spec, status=status)
+    json = body(spec=spec, status=own(status))
     event, task = task_event(None, json), ResearchTask.model_validate(json)
     inventory = Inventory()
     inventory.put(event.key, event.seen)

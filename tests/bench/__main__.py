@@ -1,10 +1,15 @@
-"""`make bench`: runs every benchmark, and keeps what each prints under build/bench/."""
+"""`make bench`: runs every benchmark, and keeps what each prints under build/bench/.
+
+It ends with a table of what was measured beside the nearest peer.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.bench.beside import table
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "build" / "bench"
@@ -27,6 +32,7 @@ def main() -> int:
             continue
         (RESULTS / f"{name}.json").write_text(done.stdout, "utf-8")
         print(done.stdout, flush=True)
+    print(table(RESULTS), flush=True)
     for name in failed:
         print(f"{name} failed", file=sys.stderr)
     return 1 if failed else 0

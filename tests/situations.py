@@ -17,10 +17,11 @@ from controller.api.records import (
 from controller.api.step import ActionName, StepDecision, Verdict
 from controller.api.task import Pending, ResearchTask
 from controller.loop.assessment import assess
+from controller.loop.failures import ErrorCount
 from controller.loop.intents import PublishArguments, QuestionArguments, SearchArguments
 from controller.loop.journal import UNSEALED
 from controller.loop.situation import Situation
-from controller.loop.state import Closing, ErrorCount, RunState, initial
+from controller.loop.state import Closing, RunState, initial
 
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 UID = "0a1b2c3d-0000-4000-8000-000000000000"

@@ -13,8 +13,9 @@ from typing import Final
 from controller.api.reasons import TerminalReason
 from controller.api.task import OnModelFailure, ProgressPolicy, ResearchTaskSpec
 from controller.evidence.report_format import SourceSetAside
+from controller.loop.failures import ErrorCount
 from controller.loop.intents import MODEL, SOURCE
-from controller.loop.state import ErrorCount, RunState
+from controller.loop.state import RunState
 
 ENDS_AT_ONCE: Final = frozenset(
     {

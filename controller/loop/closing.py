@@ -15,6 +15,7 @@ from controller.api.records import NoteKind
 from controller.api.step import ActionName, StepDecision, Verdict
 from controller.loop.allowance import closing_summary
 from controller.loop.breakers import ending_of
+from controller.loop.failures import ErrorCount, Retry
 from controller.loop.intents import (
     DraftArguments,
     Intent,
@@ -22,7 +23,6 @@ from controller.loop.intents import (
     PublishArguments,
 )
 from controller.loop.situation import Act, Decision, End, Situation, Wait
-from controller.loop.state import ErrorCount, Retry
 
 MAX_MESSAGE: Final = 1024
 """Messages are cut to what a condition may hold."""

@@ -29,13 +29,14 @@ from controller.loop.breakers import (
 from controller.loop.closing import close, note, same_ending, wake_up, with_attempt
 from controller.loop.degrade import FALLBACK_MODEL, switch_to_fallback
 from controller.loop.doubt import foreign_intent, left_until
+from controller.loop.failures import ErrorCount, Retry
 from controller.loop.hand_off import approval, clarification
 from controller.loop.intents import SearchArguments
 from controller.loop.lifetime import kept
 from controller.loop.model_policy import chosen, planning_turn
 from controller.loop.rounds import goes_on_without_sources, next_round
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
-from controller.loop.state import ErrorCount, Retry, RunState, reopened
+from controller.loop.state import RunState, reopened
 from controller.loop.validity import fault_of
 
 Guard = Callable[[Situation], Decision | None]

@@ -29,7 +29,8 @@ from controller.api.records import (
 from controller.api.rounds import RoundOpening
 from controller.api.step import ActionName, Outcome, ResearchStep, ResearchStepSpec, StepDecision
 from controller.loop import journal
-from controller.loop.intents import DraftArguments, parse_arguments, subject_of
+from controller.loop.failures import ErrorCount, Retry, tallied
+from controller.loop.intents import DraftArguments
 from controller.loop.memory import Memory
 from controller.loop.progress import Fingerprints
 from controller.loop.round_state import Rounds
@@ -40,32 +41,6 @@ Record = TypeVar("Record")
 
 _TIMELESS: Final = frozenset({NoteKind.SUSPENDED, NoteKind.AWAITING_INPUT})
 """Pauses in which no active time runs: a person decides how long they last."""
-
-
-@dataclass(frozen=True)
-class ErrorCount:
-    """Failures in a row of one subject: of one class, and of one identical attempt."""
-
-    subject: str
-    error_class: str
-    count: int
-    identity: str
-    identical: int
-    message: str
-
-
-@dataclass(frozen=True)
-class Retry:
-    """An attempt that will be repeated: which one, and not before when."""
-
-    action: ActionName
-    arguments_json: str
-    attempts: int
-    error_class: str
-    message: str
-    subject: str
-    ended_at: datetime
-    not_before: datetime | None
 
 
 @dataclass(frozen=True)
@@ -171,7 +146,8 @@ def apply(state: RunState, spec: ResearchStepSpec) -> RunState:
         last=spec,
     )
     after = replace(after, model=state.model.after(spec, after.usage.steps))
-    after = _outcome(after, spec)
+    errors, retry = tallied(state.errors, state.retry, spec)
+    after = replace(after, errors=errors, retry=retry)
     if spec.outcome is Outcome.COMPLETED or spec.search is not None:
         after = _FOUND[spec.action](after, spec)
     return replace(after, progress=state.progress.after(spec))
@@ -228,56 +204,6 @@ def _closing(state: RunState, spec: ResearchStepSpec) -> Closing | None:
     if spec.decision.ending is None:
         return state.closing
     return Closing(spec.decision, spec.generation, spec.request)
-
-
-def _outcome(state: RunState, spec: ResearchStepSpec) -> RunState:
-    """Count a failure, or clear what its subject's failures left."""
-    if spec.action is ActionName.NOTE:
-        return state
-    error = spec.error
-    if error is None:
-        arguments = parse_arguments(spec.action, spec.arguments)
-        subject = subject_of(spec.action, arguments, is_model=spec.reservation is not None)
-        clean = {s: e for s, e in state.errors.items() if s != subject}
-        return replace(state, errors=clean, retry=None)
-    attempts = state.retry.attempts if state.retry and _repeats(state.retry, spec) else 0
-    if spec.outcome in {Outcome.FAILED, Outcome.REJECTED}:
-        return replace(state, errors=_failed(state, spec), retry=None)
-    return replace(
-        state,
-        retry=Retry(
-            action=spec.action,
-            arguments_json=spec.arguments,
-            attempts=attempts + 1,
-            error_class=error.error_class,
-            message=error.message,
-            subject=error.subject,
-            ended_at=spec.end_time,
-            not_before=error.retry_after,
-        ),
-    )
-
-
-def _repeats(retry: Retry, spec: ResearchStepSpec) -> bool:
-    return (retry.action, retry.arguments_json) == (spec.action, spec.arguments)
-
-
-def _failed(state: RunState, spec: ResearchStepSpec) -> Mapping[str, ErrorCount]:
-    assert spec.error is not None
-    error = spec.error
-    identity = f"{spec.action}:{spec.arguments}:{error.error_class}"
-    before = state.errors.get(error.subject)
-    same_class = before is not None and before.error_class == error.error_class
-    identical = before is not None and before.identity == identity
-    count = ErrorCount(
-        subject=error.subject,
-        error_class=error.error_class,
-        count=before.count + 1 if before and same_class else 1,
-        identity=identity,
-        identical=before.identical + 1 if before and identical else 1,
-        message=error.message,
-    )
-    return {**state.errors, error.subject: count}
 
 
 def _planned(state: RunState, spec: ResearchStepSpec) -> RunState:

@@ -22,6 +22,7 @@ from controller.api.task import (
     RequireEveryQuestion,
 )
 from controller.loop.decide import GUARDS, decide
+from controller.loop.failures import Retry
 from controller.loop.intents import NoteArguments
 from controller.loop.progress import Fingerprints
 from controller.loop.situation import (
@@ -35,7 +36,6 @@ from controller.loop.situation import (
     Spend,
     Wait,
 )
-from controller.loop.state import Retry
 from controller.loop.usage import Usage
 from tests.situations import (
     NOW,

@@ -14,9 +14,10 @@ from controller.api.task import ProgressPolicy, ResearchTask
 from controller.loop.assessment import assess, concluded
 from controller.loop.breakers import set_aside
 from controller.loop.decide import decide
+from controller.loop.failures import ErrorCount
 from controller.loop.intents import Intent, SearchArguments
 from controller.loop.situation import Act, Situation
-from controller.loop.state import ErrorCount, RunState, reopened
+from controller.loop.state import RunState, reopened
 from controller.loop.status import build_status
 from tests.situations import error, planned, search, situation, task
 

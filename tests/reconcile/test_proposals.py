@@ -236,3 +236,41 @@ async def test_a_model_may_not_ask_more_often_than_the_task_allows(world: World)
     assert ran.ending == "ErrorThresholdReached"
     assert ran.classes() == ["IllegalAction"] * 3
     assert ran.of(ActionName.ASK) == []
+
+
+# S1.22, S1.27
+async def test_a_run_whose_knowledge_comes_back_to_what_it_was_is_a_cycle(world: World) -> None:
+    """A document that two sources hold counts for the one that showed it last (see S1.4)."""
+    shared = {"file:label.txt": {"Label": "GLOW_LEVEL has the default 40 lumens, says the label."}}
+    manual = {"file:a.txt": {"Manual": "The default of GLOW_LEVEL is 40 lumens."}}
+    world.references.sources |= {
+        "lamp": ScriptedSource("lamp", {**manual, **shared}),
+        "wiki": ScriptedSource("wiki", shared),
+    }
+
+    def search(question: str, source: str) -> ModelReply:
+        return call(
+            "Search",
+            {"questionId": question, "sourceName": source, "query": "default GLOW_LEVEL"},
+        )
+
+    both = [
+        {"passage": "p1", "quote": "The default of GLOW_LEVEL is 40 lumens."},
+        {"passage": "p2", "quote": "GLOW_LEVEL has the default 40 lumens, says the label."},
+    ]
+    ran = await propose(
+        world,
+        chain(
+            [PLAN, NO_QUERIES, search("glow", "lamp"), search("glow", "wiki"), EXTRACT],
+            [answer({"quotes": both}), CONCLUDE],
+            cycle([search("frost", "lamp"), search("frost", "wiki")]),
+        ),
+        questions=[
+            {"id": "glow", "text": "What is the default of GLOW_LEVEL?"},
+            {"id": "frost", "text": "What is the default of FROST_LEVEL?"},
+        ],
+        sourceRefs=[{"name": "lamp"}, {"name": "wiki"}],
+        goal={"minOrigins": 2},
+        budgets={"maxSteps": 60, "maxStepsPerQuestion": 50, "maxModelCalls": 60},
+    )
+    assert ran.ending == "CycleDetected"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -306,3 +307,13 @@ async def test_other_words_for_the_same_question_end_alike(
     for number, text in enumerate(wordings):
         _, status = await ended(world, name=f"task-{number}", questions=[{"id": "q", "text": text}])
         assert status.terminal_reason is reason, text
+
+
+# S0.15
+@pytest.mark.parametrize("reason", TerminalReason)
+def test_every_terminal_reason_is_the_ending_of_a_whole_run(reason: TerminalReason) -> None:
+    """A reason that is added needs a run of this folder that ends with it."""
+    folder = Path(__file__).parent
+    texts = "".join(file.read_text("utf-8") for file in folder.glob("test_*.py"))
+    named = rf'"{reason.value}"|TerminalReason\.{reason.name}\b'
+    assert re.search(named, texts)

@@ -1,7 +1,7 @@
 """The actions that a model has a part in: one request, its charge, and what the answer is worth.
 
 The meter runs from the moment before the request is sent: whatever happens then, an answer, an
-error, a timeout or a cancelled turn, the attempt is charged once (requirements S1.33, S2.15).
+error, a timeout or a cancelled turn, the attempt is charged once (requirements S2.9, S2.15).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class ModelTerms(ApiModel):
 
 
 class Reservation(ApiModel):
-    """What one call to a model may use at most: kept from the budgets before it is sent (S1.33)."""
+    """What one call to a model may use at most: kept from the budgets before it is sent (S4.11)."""
 
     model: Name
     generation: Count

@@ -2,7 +2,7 @@
 
 Integers only. What an endpoint reports is believed where it can be true; otherwise, and where
 nothing came back, the reservation is charged: a budget must end a run whatever an endpoint says
-(requirements S1.33, S1.36).
+(requirements S2.9, S4.10, S4.11).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether the next call to a model fits what is left: spent, reserved and its worst case (S1.33).
+"""Whether the next call to a model fits what is left: spent, reserved and its worst case (S4.4).
 
 The closing summary has a reserve of its own, one call, out of the reach of all other calls. It is
 kept only where at least two such calls fit, once a round.

@@ -1,4 +1,4 @@
-"""Failures as the fold counts them: in a row and per subject, and what will be tried again (S1.30).
+"""Failures as the fold counts them: in a row and per subject, and what will be tried again (S1.10).
 
 Only an attempt that is not repeated counts. A clean step of the same subject clears its count; a
 failure of another class sets it to 1; a repeated or interrupted attempt leaves it alone.

@@ -1,4 +1,4 @@
-"""Proposals: what a model may pick next, and what it gets for what it may not (S0.12, S1.13).
+"""Proposals: what a model may pick next, and what it gets for what it may not (S1.30, S3.4).
 
 Legal is what would do something now, each action once its need is there; the directed policy
 chooses among the same. The controller makes every argument that follows from the situation; a

@@ -2,7 +2,7 @@
 
 Nothing that a model says is believed: quotes go through the verifier, sentences through the check
 of statements, proposals through the table of what is legal. `length` always wins: what was cut off
-is not used, even if it happens to parse (S1.15). A mistake is fed back and counted.
+is not used, even if it happens to parse (S2.13). A mistake is fed back and counted.
 """
 
 from __future__ import annotations

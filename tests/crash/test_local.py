@@ -125,7 +125,7 @@ def _run(case: Case, folder: Path, corpora: Path) -> Ran:
     return Ran(exit_codes, run.run(), run.recorded())
 
 
-# T17, T18
+# T17, T18, S4.33
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_fresh_process_goes_on(case: Case, runs: Mapping[str, Future[Ran]], table: Table) -> None:
     ran = runs[case.name].result()

@@ -250,7 +250,7 @@ class History:
 
 
 def _fitted(spec: ResearchStepSpec, before: RunState, budgets: Budgets) -> None:
-    """Check that a call's worst case fitted what was left when it was sent (S1.33)."""
+    """Check that a call's worst case fitted what was left when it was sent (S4.4)."""
     reserved = spec.reservation
     assert reserved is not None
     assert before.usage.model_calls + 1 <= budgets.max_model_calls
@@ -384,7 +384,7 @@ model_turns = st.one_of(
 )
 
 
-# S1.33, S1.35, S1.36, S2.12, S2.14
+# S1.9, S1.26, S4.4, S4.10, S4.11
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(specs, model_specs, st.lists(happenings, max_size=8), st.lists(model_turns, min_size=1))
 def test_whatever_a_model_does_the_promises_hold(

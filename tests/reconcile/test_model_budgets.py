@@ -28,7 +28,7 @@ def used(prompt: object, completion: object, **parts: object) -> ReportedUsage:
     return ReportedUsage(prompt, completion, **parts)
 
 
-# T04, S1.26, S2.22
+# T04, S4.16
 async def test_the_last_word_of_an_exhausted_run_is_checked_like_all_others(world: World) -> None:
     lie = answer({"sentences": [{"sentence": "All done, verified.", "facts": ["f1"]}]})
     ran = await run(
@@ -74,7 +74,7 @@ async def test_a_sentence_that_no_fact_bears_out_is_dropped(
     assert "In a model's words" not in ran.report
 
 
-# S1.26: the template stands in where nothing is verified, where it fails, and where time is up.
+# S4.16: the template stands in where nothing is verified, where it fails, and where time is up.
 async def test_without_a_fact_there_is_no_closing_call(world: World) -> None:
     ran = await run(world, chain([NO_QUERIES], repeat(NO_QUOTES)), budgets={"maxSteps": 3})
     assert ran.ending == "StepBudgetExhausted"
@@ -82,6 +82,7 @@ async def test_without_a_fact_there_is_no_closing_call(world: World) -> None:
     assert ran.actions[-2:] == ["Draft", "Publish"]
 
 
+# S4.36
 async def test_a_closing_call_that_fails_is_made_once(world: World) -> None:
     ran = await run(
         world,
@@ -96,7 +97,7 @@ async def test_a_closing_call_that_fails_is_made_once(world: World) -> None:
     assert ran.actions[-1] == "Publish"
 
 
-# T11, S1.36
+# T11, S4.10
 async def test_a_budget_of_nothing_lets_nothing_be_sent(world: World) -> None:
     ran = await run(world, [NO_QUERIES], terms=PRICED, budgets={"maxCostUSD": "0"})
     assert ran.ending == "CostBudgetExhausted"
@@ -111,7 +112,7 @@ async def test_a_price_of_nothing_is_a_price(world: World) -> None:
     assert ran.usage.cost_usd == "0"
 
 
-# S1.33
+# S1.9, S1.26, S4.4, S4.11
 @pytest.mark.parametrize(
     ("budgets", "ending"),
     [
@@ -128,7 +129,7 @@ async def test_a_budget_is_asked_before_a_call_is_sent(
     assert ran.model.requests == []
 
 
-# T10, S1.35
+# T10, S2.9
 @pytest.mark.parametrize(
     "usage",
     [
@@ -164,7 +165,7 @@ async def test_numbers_in_strings_are_numbers(world: World) -> None:
     assert ran.usage.unknown_usage_calls == 0
 
 
-# T09, S1.37
+# T09, S4.10
 @pytest.mark.parametrize(
     ("parts_of", "cost", "flags"),
     [
@@ -187,7 +188,7 @@ async def test_cached_and_reasoning_tokens_are_parts(
     assert step.model_call.flags == flags
 
 
-# E15, S1.38
+# E15, S4.11
 async def test_an_endpoint_that_ignores_the_cap_is_expected_to_ignore_it_again(
     world: World,
 ) -> None:
@@ -214,7 +215,7 @@ async def test_nothing_of_an_answer_to_half_a_prompt_is_accepted(world: World) -
     assert ran.ending != "GoalReached"
 
 
-# E13, S2.18
+# E13
 async def test_a_prompt_says_what_is_spent_and_what_is_left(world: World) -> None:
     ran = await run(
         world,
@@ -246,7 +247,7 @@ DEGRADES: dict[str, Any] = {
 }
 
 
-# S1.39, E8
+# E8, S3.15
 async def test_the_fallback_takes_over_once(world: World) -> None:
     fallback = switching(world, repeat(NO_QUOTES), context_window_tokens=2600, max_output_tokens=64)
     ran = await run(
@@ -297,7 +298,7 @@ async def test_a_fallback_without_a_price_does_not_take_over_where_money_counts(
     assert fallback.requests == []
 
 
-# E14, S2.8
+# E14, S4.17
 @pytest.mark.parametrize("restarts", ["never", "after each step"])
 async def test_a_planning_turn_comes_every_so_many_steps(world: World, restarts: str) -> None:
     world.references.sources["lamp"] = parts(["shade"], each=9)

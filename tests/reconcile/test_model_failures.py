@@ -25,7 +25,7 @@ def down(retry_after: float | None = None) -> RetryableError:
     return RetryableError("ServerError", "503 from the endpoint", retry_after)
 
 
-# T12, S1.29, S1.30
+# T12, S1.29, S4.5
 @pytest.mark.parametrize(("limit", "requests"), [(1, 3), (2, 6)])
 async def test_a_failing_endpoint_is_asked_so_often_and_no_more(
     world: World, limit: int, requests: int
@@ -65,7 +65,7 @@ async def test_one_failed_step_is_done_by_the_extractive_policy(world: World) ->
     assert not any(c.type == "Degraded" for c in ran.task.status.conditions)
 
 
-# T14, S1.31
+# T14
 @pytest.mark.parametrize(
     ("error_class", "ending"),
     [
@@ -108,7 +108,7 @@ async def test_an_endpoint_that_asks_to_come_back_after_the_deadline_ends_the_ru
     assert "the deadline is" in ran.message
 
 
-# T16, S1.32
+# T16
 @pytest.mark.parametrize(
     ("turn", "error_class"),
     [
@@ -126,7 +126,7 @@ async def test_a_refusal_is_not_asked_again(
     assert ran.usage.model_calls == 1
 
 
-# T13, S1.33, S1.34
+# T13, S2.9, S4.11
 async def test_a_timeout_is_charged_what_was_reserved(world: World) -> None:
     first = await run(world, [NO_QUERIES, FOUND], terms=PRICED)
     reserved = first.of(ActionName.PLAN)[0].spec.reservation
@@ -151,7 +151,7 @@ async def test_a_timeout_is_charged_what_was_reserved(world: World) -> None:
     assert task.status.usage.unknown_usage_calls == len(model.requests) == 2
 
 
-# E9, S1.18
+# E9, S2.13
 @pytest.mark.parametrize(
     "text",
     ["Here are the queries:", '{"queries": "x"}', "[]", '{"queries": [{"question": 1}]}', "{" * 9],
@@ -163,7 +163,7 @@ async def test_a_schema_that_was_sent_proves_nothing(world: World, text: str) ->
     assert "the answer is not as asked" in ran.model.requests[1].prompt
 
 
-# E10, S1.20
+# E10
 async def test_a_prompt_that_cannot_fit_is_not_sent(world: World) -> None:
     tiny = PRICED.model_copy(update={"context_window_tokens": 600, "max_output_tokens": 590})
     ran = await run(world, repeat(FOUND), terms=tiny, limits={"identicalFailureLimit": 1})
@@ -173,7 +173,6 @@ async def test_a_prompt_that_cannot_fit_is_not_sent(world: World) -> None:
     assert "spec.contextWindowTokens" in ran.message
 
 
-# S1.2
 async def test_a_model_that_is_no_longer_there_is_not_asked(world: World) -> None:
     model = ScriptedModel([NO_QUERIES, FOUND])
     world.references.models["scripted"] = model
@@ -188,7 +187,7 @@ async def test_a_model_that_is_no_longer_there_is_not_asked(world: World) -> Non
     assert len(model.requests) == asked
 
 
-# S1.34
+# S2.9
 async def test_cancelling_a_task_charges_the_call_that_it_interrupts(world: World) -> None:
     sent = asyncio.Event()
 

@@ -18,6 +18,7 @@ async def test_a_model_s_quote_is_published_in_the_source_s_words(world: World) 
     assert len(ran.model.requests) == 2
 
 
+# S2.13
 async def test_an_invented_quote_is_no_fact_and_no_error(world: World) -> None:
     ran = await run(world, chain([NO_QUERIES, quote("Default: 90 lumens."), NO_QUERIES],
                                  repeat(NO_QUOTES, 10)))  # fmt: skip
@@ -34,7 +35,7 @@ async def test_a_model_s_queries_are_asked_beside_the_question_s_own_words(world
     assert asked == ["default GLOW_LEVEL", "lowest dimmer position"]
 
 
-# T03, S1.25
+# T03, S1.33
 async def test_a_question_s_steps_and_the_task_s_calls_are_limits_of_their_own(
     world: World,
 ) -> None:
@@ -56,3 +57,15 @@ async def test_a_question_s_steps_and_the_task_s_calls_are_limits_of_their_own(
     asked = {q.id: (q.steps, q.state, q.reason) for q in ran.task.status.questions}
     assert asked["shade"] == (7, "Unresolved", "StepLimit")
     assert all(steps <= 7 for steps, _, _ in asked.values())
+
+
+# S2.15
+async def test_a_call_is_recorded_with_what_steered_it(world: World) -> None:
+    ran = await run(world, [NO_QUERIES, quote("Default: 40 lumens at the lowest dimmer position")])
+    call, models = ran.steps[0].spec.model_call, ran.steps[0].spec.models
+    assert call is not None
+    assert models is not None
+    assert (call.requested_model, call.returned_model) == ("scripted", "scripted")
+    assert (call.temperature, call.seed, call.finish_reason) == ("0", 0, "stop")
+    assert call.prompt_digest == ran.model.requests[0].digest
+    assert (models[0].name, models[0].generation) == ("scripted", 1)

@@ -26,6 +26,7 @@ async def propose(world: World, script: Any, **changes: Any) -> Ran:  # noqa: AN
     return await run(world, script, decisionPolicy="ModelProposed", **changes)
 
 
+# S1.30, S1.32
 async def test_the_model_can_take_a_task_to_its_goal(world: World) -> None:
     ran = await propose(world, [PLAN, NO_QUERIES, SEARCH, EXTRACT, FOUND, CONCLUDE])
     assert ran.ending == "GoalReached"
@@ -37,7 +38,7 @@ async def test_the_model_can_take_a_task_to_its_goal(world: World) -> None:
     assert [s.query for s in world.lamp.searches] == ["lamp lumens"]
 
 
-# T01, S1.22
+# T01, S1.22, S2.24
 async def test_the_same_call_for_ever_is_no_progress(world: World) -> None:
     world.lamp.is_remote = True
     ran = await propose(
@@ -67,7 +68,7 @@ async def test_a_search_that_finds_more_each_time_is_progress(world: World) -> N
     assert len(ran.of(ActionName.SEARCH)) == 8
 
 
-# T02, S1.11
+# T02, S3.2, S4.21
 async def test_several_actions_in_one_response_are_none(world: World) -> None:
     world.lamp.is_remote = True
     eight = calls(*[("Search", {"questionId": "glow", "sourceName": "lamp", "query": "x"})] * 8)
@@ -80,7 +81,7 @@ async def test_several_actions_in_one_response_are_none(world: World) -> None:
     assert "one step is one action" in ran.model.requests[1].prompt
 
 
-# T05, S1.28
+# T05, S3.2, S4.2, S4.6
 async def test_saying_that_it_is_done_does_nothing(world: World) -> None:
     lie = answer(
         {"status": "complete",
@@ -99,7 +100,7 @@ async def test_saying_that_it_is_done_does_nothing(world: World) -> None:
     assert "complete" not in ran.report.lower().replace("completeness", "")
 
 
-# T06, S1.15
+# T06, S4.5
 @pytest.mark.parametrize("arguments", ['{"questionId": "glow"}', '{"questionId": "gl'])
 async def test_what_was_cut_off_is_not_executed(world: World, arguments: str) -> None:
     cut = ModelReply(calls=call("Extract", arguments).calls, finish_reason="length")
@@ -110,7 +111,7 @@ async def test_what_was_cut_off_is_not_executed(world: World, arguments: str) ->
     assert ran.usage.completion_tokens > 0
 
 
-# T07, S1.16
+# T07, S4.5
 @pytest.mark.parametrize("text", ["", None, " \n\t "])
 async def test_an_empty_response_counts_and_is_billed(world: World, text: str | None) -> None:
     ran = await propose(world, repeat(ModelReply(text=text, finish_reason="stop")))
@@ -128,7 +129,7 @@ async def test_identical_failures_have_a_limit_of_their_own(world: World) -> Non
     assert ran.usage.model_calls == 2
 
 
-# T08, S1.13
+# T08, S3.4, S4.20
 async def test_invented_action_names_are_one_class(world: World) -> None:
     ran = await propose(world, [call("foo"), call("bar"), call("baz")])
     assert ran.ending == "ErrorThresholdReached"
@@ -136,7 +137,7 @@ async def test_invented_action_names_are_one_class(world: World) -> None:
     assert "legal are: Plan for glow" in ran.model.requests[1].prompt
 
 
-# T08
+# T08, S4.19
 async def test_a_legal_action_sets_the_count_back(world: World) -> None:
     script = [call("foo"), call("bar"), PLAN, NO_QUERIES, call("baz"), SEARCH, EXTRACT, FOUND,
               CONCLUDE]  # fmt: skip
@@ -152,7 +153,7 @@ async def test_other_spellings_are_unknown(world: World, name: str) -> None:
     assert ran.classes() == ["UnknownAction"] * 3
 
 
-# S1.14
+# S0.57
 async def test_unknown_arguments_are_stripped_and_recorded(world: World) -> None:
     more = call("Search", {"questionId": "glow", "sourceName": "lamp", "query": "lamp lumens",
                            "depth": 9, "url": "http://x"})  # fmt: skip
@@ -164,6 +165,7 @@ async def test_unknown_arguments_are_stripped_and_recorded(world: World) -> None
     assert set(json.loads(record.arguments)) == {"questionId", "sourceName", "query"}
 
 
+# S0.57, S1.30, S3.4
 @pytest.mark.parametrize(
     ("reply", "error_class"),
     [
@@ -192,6 +194,7 @@ async def test_what_is_not_legal_is_rejected(
     assert ran.actions == ["Propose", "Plan", *["Propose"] * 3, "Draft", "Publish"]
 
 
+# S1.29, S4.5
 async def test_a_refused_proposal_is_fed_back_before_it_counts(world: World) -> None:
     ran = await propose(world, repeat(call("foo")), limits={"maxActionRetries": 2})
     assert ran.ending == "ErrorThresholdReached"

@@ -309,7 +309,7 @@ async def test_other_words_for_the_same_question_end_alike(
         assert status.terminal_reason is reason, text
 
 
-# S0.15
+# S0.15, S1.5
 @pytest.mark.parametrize("reason", TerminalReason)
 def test_every_terminal_reason_is_the_ending_of_a_whole_run(reason: TerminalReason) -> None:
     """A reason that is added needs a run of this folder that ends with it."""

@@ -31,7 +31,7 @@ from controller.loop.proposals import (
     legal_actions,
     propose_request,
 )
-from controller.loop.situation import Situation
+from controller.loop.situation import Situation, remembered
 
 MODEL_ACTIONS: Final = frozenset(
     {
@@ -48,6 +48,7 @@ MODEL_ONLY: Final = frozenset({ActionName.PROPOSE, ActionName.SUMMARIZE})
 """Those that there are for a model alone: without one they are not decided."""
 
 
+@remembered
 def active_terms(situation: Situation) -> ModelTerms | None:
     """Return the model in use: the first one, the fallback after the switch, or none."""
     is_set_aside = model_set_aside(situation.task.spec, situation.state) is not None
@@ -56,6 +57,7 @@ def active_terms(situation: Situation) -> ModelTerms | None:
     return situation.models[-1 if situation.state.model.is_degraded else 0]
 
 
+@remembered
 def chosen(situation: Situation) -> Intent | None:
     """Return the next action: the model's choice under `ModelProposed`, else the directed one."""
     if not _proposes(situation):
@@ -71,6 +73,7 @@ def chosen(situation: Situation) -> Intent | None:
     return with_model(situation, Intent(ActionName.PROPOSE, ProposeArguments(), decision))
 
 
+@remembered
 def planning_turn(situation: Situation) -> Intent | None:
     """Return the planning turn that is due: each `planningInterval` steps, with a model alone."""
     interval = situation.task.spec.progress_policy.planning_interval

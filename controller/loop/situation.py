@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import wraps
+from typing import Any, TypeVar
 
 from controller.api.errors import JournalError
 from controller.api.model_call import ModelTerms, micro_usd
@@ -55,6 +57,7 @@ class Situation:
     spend: Spend | None = None
     journal_error: JournalError | None = None
     source_digests: Mapping[str, str] = field(default_factory=dict)
+    memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def active_milliseconds(self) -> int:
@@ -87,6 +90,23 @@ class Situation:
             return ActionClass.PAID
         remote = called_source(intent.arguments) in self.remote_sources
         return ActionClass.PAID if remote else ActionClass.PURE
+
+
+Result = TypeVar("Result")
+
+
+def remembered(function: Callable[[Situation], Result]) -> Callable[[Situation], Result]:
+    """Compute a pure function once for each situation: several guards ask the same."""
+
+    @wraps(function)
+    def once(situation: Situation) -> Result:
+        name = function.__qualname__
+        if name not in situation.memo:
+            situation.memo[name] = function(situation)
+        result: Result = situation.memo[name]
+        return result
+
+    return once
 
 
 @dataclass(frozen=True)

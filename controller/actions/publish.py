@@ -17,6 +17,7 @@ from controller.api.errors import (
     RefusedError,
     RetryableError,
 )
+from controller.api.model_call import micro_usd
 from controller.api.reasons import TerminalReason
 from controller.api.records import PublishRecord
 from controller.api.step import ActionName, ResearchStep, StepDecision, Verdict
@@ -24,7 +25,7 @@ from controller.api.task import Quality, ResearchTask
 from controller.evidence.draft import template_draft
 from controller.evidence.markdown import render
 from controller.evidence.report import RunSummary, build_report, report_json
-from controller.evidence.report_format import BudgetUse, Report
+from controller.evidence.report_format import MONEY_BUDGET, BudgetUse, Report
 from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
 from controller.loop.intents import DraftArguments, PublishArguments
@@ -177,9 +178,21 @@ def _report(
 
 
 def _budgets(task: ResearchTask, state: RunState) -> tuple[BudgetUse, ...]:
+    """Return what was used of the budgets; those of a model only where the task has one."""
     budgets, used = task.spec.budgets, state.usage
+    limit = budgets.max_cost_usd
+    of_model = (
+        BudgetUse(name="maxModelCalls", used=used.model_calls, limit=budgets.max_model_calls),
+        BudgetUse(name="maxTokens", used=used.tokens, limit=budgets.max_tokens),
+        BudgetUse(
+            name=MONEY_BUDGET,
+            used=used.cost_micro_usd,
+            limit=None if limit is None else micro_usd(limit),
+        ),
+    )
     return (
         BudgetUse(name="maxSteps", used=used.steps, limit=budgets.max_steps),
+        *(of_model if task.spec.model_ref else ()),
         BudgetUse(name="maxSourceCalls", used=used.source_calls, limit=budgets.max_source_calls),
         BudgetUse(
             name="activeDeadlineSeconds",

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from controller.api.base import format_time
+from controller.api.model_call import usd
 from controller.api.records import AnswerReason, BlockKind, Certificate, Lines, QuestionState
 from controller.evidence.markdown_changes import render_changes
 from controller.evidence.report_format import (
+    MONEY_BUDGET,
+    BudgetUse,
     Report,
     ReportQuestion,
     ReportReference,
@@ -351,11 +354,14 @@ def _budgets(report: Report) -> Iterator[str]:
     yield ""
     yield from _table(
         ("Budget", "Used", "Limit"),
-        (
-            (escape(b.name), str(b.used), "none" if b.limit is None else str(b.limit))
-            for b in report.budgets
-        ),
+        ((escape(b.name), _amount(b, b.used), _amount(b, b.limit)) for b in report.budgets),
     )
+
+
+def _amount(budget: BudgetUse, amount: int | None) -> str:
+    if amount is None:
+        return "none"
+    return usd(amount) if budget.name == MONEY_BUDGET else str(amount)
 
 
 def _rejected(report: Report) -> Iterator[str]:

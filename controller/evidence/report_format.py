@@ -168,13 +168,20 @@ class MissingAnswer(ApiModel):
     what_to_do: Annotated[str, _described("What may bring an answer.", CHECKED_LEGAL)]
 
 
+MONEY_BUDGET: Final = "maxCostUSD"
+"""The budget of which use and limit are in micro-USD."""
+
+
 class BudgetUse(ApiModel):
     """How much of one budget the round has used."""
 
     name: Annotated[
         str, Field(min_length=1, max_length=63), _described("The field of the spec.", CHECKED_LEGAL)
     ]
-    used: Annotated[Count, _described("What was used, in the field's unit.", CHECKED_LEGAL)]
+    used: Annotated[
+        Count,
+        _described("What was used, in the field's unit; money in micro-USD.", CHECKED_LEGAL),
+    ]
     limit: Annotated[
         Count | None, _described("The limit; absent where there is none.", CHECKED_LEGAL)
     ] = None

@@ -356,3 +356,19 @@ async def test_at_the_operator_s_ceiling_tasks_wait_and_none_starts(world: World
     spent = Spend(limit=1_000_000, spent=0)
     await world.run(key, operator)
     assert (await world.task(key)).status.terminal_reason == "GoalReached"
+
+
+async def test_the_report_shows_what_the_model_has_used(world: World) -> None:
+    ran = await run(
+        world,
+        [answer({"queries": []}, usage=used(1000, 100)), FOUND],
+        terms=PRICED,
+        budgets={"maxModelCalls": 9, "maxCostUSD": "0.5"},
+    )
+    tokens = ran.usage.prompt_tokens + ran.usage.completion_tokens
+    rows = (
+        "| maxModelCalls | 2 | 9 |",
+        f"| maxTokens | {tokens} | 200000 |",
+        f"| maxCostUSD | {ran.usage.cost_usd} | 0.5 |",
+    )
+    assert "\n".join(rows) in ran.report

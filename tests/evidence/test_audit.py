@@ -42,6 +42,19 @@ def test_honest_reports_have_no_discrepancy() -> None:
     assert found(ended, Findings()) == ()
 
 
+def test_a_sentence_that_is_put_into_the_summary_is_found() -> None:
+    fact = FINDINGS.facts[0]
+    honest = Statement(question_id=fact.question_id, text="Default: False", fact_ids=(fact.id,))
+    findings = replace(FINDINGS, closing_summary=(honest,))
+    report = build_report(findings, run_summary(findings))
+    assert found(report, findings) == ()
+    assert report.summary is not None
+    lie = report.summary[0].model_copy(update={"text": "Default: True"})
+    for summary in ((lie,), (*report.summary, lie), None):
+        (discrepancy, *_) = found(report.model_copy(update={"summary": summary}), findings)
+        assert discrepancy.rule in {AuditRule.CONTENT_AGREES, AuditRule.REFERENCES_COMPLETE}
+
+
 def test_a_report_that_was_cut_is_honest() -> None:
     findings = huge_findings()
     report = build_report(findings, run_summary(findings))

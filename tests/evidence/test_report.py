@@ -174,6 +174,22 @@ def test_what_its_citations_do_not_support_is_not_published() -> None:
     assert report.omitted is None
 
 
+# T04, S4.16
+def test_a_sentence_of_a_closing_summary_that_does_not_hold_is_not_published() -> None:
+    true = Statement(
+        question_id="atomic-default", text="Default: False", fact_ids=(FINDINGS.facts[0].id,)
+    )
+    false = true.model_copy(update={"text": "ATOMIC_REQUESTS is 42 by default."})
+    dangling = true.model_copy(update={"fact_ids": ("f-000000000000",)})
+    report = build_report(replace(FINDINGS, closing_summary=(false, true, dangling)), RUN)
+    assert report.summary is not None
+    assert [s.text for s in report.summary] == ["Default: False"]
+    assert "42 by default" not in report_json(report) + render(report)
+    nothing = build_report(replace(FINDINGS, closing_summary=(false,)), RUN)
+    assert nothing.summary is None
+    assert nothing.digest == REPORT.digest
+
+
 DIFFERENT: dict[str, tuple[bool, Callable[[], tuple[Findings, RunSummary]]]] = {
     "the same": (True, lambda: (FINDINGS, RUN)),
     "another time and usage": (
@@ -198,6 +214,22 @@ DIFFERENT: dict[str, tuple[bool, Callable[[], tuple[Findings, RunSummary]]]] = {
     "another state": (
         False,
         lambda: (with_answer(state=QuestionState.UNRESOLVED, reason=AnswerReason.STEP_LIMIT), RUN),
+    ),
+    "a sentence of a summary more": (
+        False,
+        lambda: (
+            replace(
+                FINDINGS,
+                closing_summary=(
+                    Statement(
+                        question_id="atomic-default",
+                        text="Default: False",
+                        fact_ids=(FINDINGS.facts[0].id,),
+                    ),
+                ),
+            ),
+            RUN,
+        ),
     ),
     "another reason": (False, lambda: (with_answer(reason=AnswerReason.CONTESTED), RUN)),
     "a statement fewer": (

@@ -71,6 +71,7 @@ async def test_a_sentence_that_no_fact_bears_out_is_dropped(
     ran = await run(world, script, questions=TWO, budgets={"maxSteps": 4})
     assert ran.ending == "StepBudgetExhausted"
     assert ran.usage.grace_calls == 1
+    assert ran.of(ActionName.SUMMARIZE)[0].spec.closing_summary == ()
     assert "In a model's words" not in ran.report
 
 

@@ -31,7 +31,7 @@ from controller.loop.degrade import FALLBACK_MODEL, switch_to_fallback
 from controller.loop.doubt import foreign_intent, left_until
 from controller.loop.failures import ErrorCount, Retry
 from controller.loop.hand_off import approval, clarification
-from controller.loop.intents import SearchArguments
+from controller.loop.intents import called_source
 from controller.loop.lifetime import kept
 from controller.loop.model_policy import chosen, planning_turn
 from controller.loop.rounds import goes_on_without_sources, next_round
@@ -203,7 +203,7 @@ def step_budget(situation: Situation) -> Decision | None:
 def source_call_budget(situation: Situation) -> Decision | None:
     """The next call to a remote source would be one too many."""
     intent = chosen(situation)
-    if intent is None or not isinstance(intent.arguments, SearchArguments):
+    if intent is None or called_source(intent.arguments) is None:
         return None
     if situation.action_class(intent) is not ActionClass.PAID:
         return None

@@ -59,8 +59,11 @@ def active_terms(situation: Situation) -> ModelTerms | None:
 
 @remembered
 def chosen(situation: Situation) -> Intent | None:
-    """Return the next action: the model's choice under `ModelProposed`, else the directed one."""
-    if not _proposes(situation):
+    """Return the next action: the model's choice under `ModelProposed`, else the directed one.
+
+    What a round carries over is verified again first, whoever picks the rest.
+    """
+    if situation.assessment.to_reverify or not _proposes(situation):
         directed = next_intent(situation.assessment)
         return with_model(situation, directed) if directed else None
     proposal = situation.state.model.proposal
@@ -80,7 +83,9 @@ def planning_turn(situation: Situation) -> Intent | None:
     since = situation.state.usage.steps - situation.state.model.planned_at
     views = situation.assessment.questions
     ids = tuple(v.question.id for v in views if v.is_workable and v.need is not Need.CONCLUDE)
-    if not interval or since < interval or not ids or active_terms(situation) is None:
+    if situation.assessment.to_reverify or active_terms(situation) is None:
+        return None
+    if not interval or since < interval or not ids:
         return None
     decision = StepDecision(verdict=Verdict.CONTINUE, reason="PlanningInterval")
     arguments = PlanArguments(question_ids=ids, is_planning_turn=True)

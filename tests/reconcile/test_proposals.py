@@ -277,3 +277,36 @@ async def test_a_run_whose_knowledge_comes_back_to_what_it_was_is_a_cycle(world:
         budgets={"maxSteps": 60, "maxStepsPerQuestion": 50, "maxModelCalls": 60},
     )
     assert ran.ending == "CycleDetected"
+
+
+# S1.24
+async def test_a_round_verifies_what_is_known_before_the_model_picks_anything(
+    world: World,
+) -> None:
+    script = [PLAN, NO_QUERIES, SEARCH, EXTRACT, FOUND, CONCLUDE, CONCLUDE]
+    model = ScriptedModel(script)
+    world.references.models["scripted"] = model
+    spec: dict[str, Any] = {
+        "modelRef": {"name": "scripted"}, "decisionPolicy": "ModelProposed",
+        "progressPolicy": LIMITS,
+    }  # fmt: skip
+    key = world.apply(**spec)
+    await world.run(key)
+    world.apply(requested_at="monday", **spec)
+    await world.run(key)
+    task = await world.task(key)
+    assert (task.status.terminal_reason, task.status.round) == ("GoalReached", 1)
+    actions = [s.spec.action.value for s in await world.steps(key) if s.spec.round == 1]
+    assert actions == ["Reverify", "Reverify", "Propose", "Conclude", "Draft", "Publish"]
+
+
+# S1.9
+async def test_reading_again_is_a_call_that_the_budget_is_asked_for(world: World) -> None:
+    world.lamp.is_remote = True
+    key = world.apply()
+    await world.run(key)
+    world.apply(requested_at="monday", budgets={"maxSourceCalls": 0})
+    await world.run(key)
+    status = (await world.task(key)).status
+    assert (status.terminal_reason, status.round) == ("SourceCallBudgetExhausted", 1)
+    assert world.lamp.reads == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 
 from tests.crash.figures import Figures, Recorded
@@ -15,7 +16,10 @@ _HEADER = (
 
 
 class Table:
-    """The rows of one home; those of another one that are in the file stay there."""
+    """The rows of one home. Rows that are in the file stay, until their case is run again.
+
+    Tests of one home may be spread over processes, and each writes what it has.
+    """
 
     def __init__(self, home: str) -> None:
         self._home = home
@@ -27,15 +31,20 @@ class Table:
             self._home, case, ended, _holds(figures.ending), _holds(figures.trajectory),
             len(figures.effects), _holds(figures.verifier), run.interrupted, len(run.steps),
         )  # fmt: skip
-        self._rows[case] = _line(cells)
+        self._rows[f"{self._home} | {case}"] = _line(cells)
 
-    def write(self) -> None:
+    def write(self, file: Path = FILE) -> None:
         """Write the file."""
-        before = FILE.read_text(encoding="utf-8").splitlines()[2:] if FILE.exists() else []
-        others = [line for line in before if not line.startswith(f"| {self._home} |")]
-        lines = [_line(_HEADER), _line(["---"] * len(_HEADER)), *others, *self._rows.values()]
-        FILE.parent.mkdir(exist_ok=True)
-        FILE.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        file.parent.mkdir(exist_ok=True)
+        with file.open("a+", encoding="utf-8") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX)
+            opened.seek(0)
+            before = opened.read().splitlines()[2:]
+            rows = {" | ".join(line.strip("| ").split(" | ")[:2]): line for line in before}
+            ordered = [row for _, row in sorted((rows | self._rows).items())]
+            opened.truncate(0)
+            lines = [_line(_HEADER), _line(["---"] * len(_HEADER)), *ordered]
+            opened.write("\n".join([*lines, ""]))
 
 
 def _holds(problems: tuple[str, ...]) -> str:

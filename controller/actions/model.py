@@ -33,10 +33,9 @@ async def perform(context: Context, intent: Intent) -> Found:
     request = request_for(context.situation, intent, model.terms)
     if not fits(request, model.terms):
         raise PermanentError("Overflow", _too_large(request, model.terms))
-    context.meter.call = _sent(model, intent.reservation, request)
+    sent = context.meter.call = _sent(model, intent.reservation, request)
     reply = await model.complete(request)
-    call = _answered(context.meter.call, model.terms, intent.reservation, request, reply)
-    context.meter.call = call
+    call = context.meter.call = settled(sent, model.terms, intent.reservation, request, reply)
     replies.check_complete(reply)
     return _found(context, intent, reply, model.terms, call)
 
@@ -80,17 +79,6 @@ def _sent(model: Model, reserved: Reservation, request: ModelRequest) -> ModelCa
             "prompt_digest": request.digest,
         }
     )
-
-
-def _answered(
-    sent: ModelCall,
-    terms: ModelTerms,
-    reserved: Reservation,
-    request: ModelRequest,
-    reply: ModelReply,
-) -> ModelCall:
-    asked = {name: getattr(sent, name) for name in ("requested_model", "temperature", "seed")}
-    return settled(terms, reserved, request, reply).model_copy(update=asked)
 
 
 def _too_large(request: ModelRequest, terms: ModelTerms) -> str:

@@ -66,15 +66,18 @@ def unanswered(reserved: Reservation) -> ModelCall:
 
 
 def settled(
-    terms: ModelTerms, reserved: Reservation, request: ModelRequest, reply: ModelReply
+    sent: ModelCall,
+    terms: ModelTerms,
+    reserved: Reservation,
+    request: ModelRequest,
+    reply: ModelReply,
 ) -> ModelCall:
-    """Return the charge of a call that was answered."""
+    """Return the charge of a call that was answered, from the one that it was sent under."""
     flags: list[CallFlag] = []
     used = _believed(reply.usage, has_answer=_has_answer(reply), flags=flags)
-    call = unanswered(reserved).model_copy(
+    call = sent.model_copy(
         update={
             "flags": tuple(flags),
-            "prompt_digest": request.digest,
             "returned_model": _short(reply.model),
             "fingerprint": _short(reply.fingerprint),
             "finish_reason": _short(reply.finish_reason, 64),

@@ -33,7 +33,7 @@ from controller.loop.failures import ErrorCount, Retry
 from controller.loop.hand_off import approval, clarification
 from controller.loop.intents import called_source
 from controller.loop.lifetime import kept
-from controller.loop.model_policy import chosen, planning_turn
+from controller.loop.model_policy import chosen, planning_turn, upcoming
 from controller.loop.rounds import goes_on_without_sources, next_round
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
 from controller.loop.state import RunState, reopened
@@ -220,7 +220,7 @@ def source_call_budget(situation: Situation) -> Decision | None:
 
 def model_budget(situation: Situation) -> Decision | None:
     """The worst case of the next call to the model does not fit what is left."""
-    intent = planning_turn(situation) or chosen(situation)
+    intent = upcoming(situation)
     short = shortage(situation, intent) if intent else None
     return close(situation, short.reason, short.message) if short else None
 
@@ -287,7 +287,7 @@ def backing_off(situation: Situation) -> Decision | None:
 
 def spend_ceiling(situation: Situation) -> Decision | None:
     """What the operator's owner lets all tasks cost together is used up: wait, do not end."""
-    intent = planning_turn(situation) or chosen(situation)
+    intent = upcoming(situation)
     over = over_ceiling(situation, intent) if intent else None
     # Active time begins with the first step: before it there is no deadline to wake up for.
     until = _deadline(situation) if situation.state.last else None

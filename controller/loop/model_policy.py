@@ -48,6 +48,13 @@ MODEL_ONLY: Final = frozenset({ActionName.PROPOSE, ActionName.SUMMARIZE})
 """Those that there are for a model alone: without one they are not decided."""
 
 
+_PROPOSE: Final = Intent(
+    ActionName.PROPOSE,
+    ProposeArguments(),
+    StepDecision(verdict=Verdict.CONTINUE, reason="ProposalNeeded"),
+)
+
+
 @remembered
 def active_terms(situation: Situation) -> ModelTerms | None:
     """Return the model in use: the first one, the fallback after the switch, or none."""
@@ -72,8 +79,7 @@ def chosen(situation: Situation) -> Intent | None:
         return with_model(situation, intent)
     if not legal_actions(situation):
         return None
-    decision = StepDecision(verdict=Verdict.CONTINUE, reason="ProposalNeeded")
-    return with_model(situation, Intent(ActionName.PROPOSE, ProposeArguments(), decision))
+    return with_model(situation, _PROPOSE)
 
 
 @remembered
@@ -90,6 +96,11 @@ def planning_turn(situation: Situation) -> Intent | None:
     decision = StepDecision(verdict=Verdict.CONTINUE, reason="PlanningInterval")
     arguments = PlanArguments(question_ids=ids, is_planning_turn=True)
     return with_model(situation, Intent(ActionName.PLAN, arguments, decision))
+
+
+def upcoming(situation: Situation) -> Intent | None:
+    """Return what would be done now: the planning turn that is due, else the next action."""
+    return planning_turn(situation) or chosen(situation)
 
 
 def with_model(situation: Situation, intent: Intent) -> Intent:
@@ -112,13 +123,7 @@ def request_for(situation: Situation, intent: Intent, terms: ModelTerms) -> Mode
 def _proposes(situation: Situation) -> bool:
     if situation.task.spec.decision_policy is not DecisionPolicy.MODEL_PROPOSED:
         return False
-    terms = active_terms(situation)
-    propose = Intent(
-        ActionName.PROPOSE,
-        ProposeArguments(),
-        StepDecision(verdict=Verdict.CONTINUE, reason="ProposalNeeded"),
-    )
-    return terms is not None and not _is_taken_over(situation, propose)
+    return active_terms(situation) is not None and not _is_taken_over(situation, _PROPOSE)
 
 
 def _is_taken_over(situation: Situation, intent: Intent) -> bool:

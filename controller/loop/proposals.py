@@ -18,7 +18,7 @@ from controller.api.errors import RejectedProposalError
 from controller.api.records import ProposalRecord
 from controller.api.step import ActionName, StepDecision, Verdict
 from controller.loop.assessment import Need, QuestionView
-from controller.loop.clarification import MAX_FIELDS, placeholders
+from controller.loop.clarification import MAX_FIELDS, placeholders, unanswered
 from controller.loop.exchange import ModelReply, ModelRequest, Tool, ToolCall
 from controller.loop.intents import (
     Arguments,
@@ -179,8 +179,8 @@ def _arguments(situation: Situation, action: ActionName, given: dict[str, Any]) 
 
 def _asked(situation: Situation, asked: AskArguments) -> AskArguments:
     """Return the fields that are still open; what is answered is in the prompt."""
-    known = {c.field for c in situation.task.spec.clarifications if c.answer.strip()}
-    fields = tuple(dict.fromkeys(f for f in asked.fields if f not in known))
+    still_open = unanswered(situation.task.spec, asked.fields)
+    fields = tuple(field for field in dict.fromkeys(asked.fields) if field in still_open)
     taken = {*placeholders(situation.task.spec), *situation.state.model.named_fields}
     if not fields or len(taken | set(fields)) > MAX_FIELDS:
         raise _rejected(situation, "IllegalAction", "Ask needs fields that have no answer yet")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
@@ -28,13 +27,6 @@ class SlowSource(ScriptedSource):
         self.asked.set()
         await self.may_answer.wait()
         return await super().search(query, limit=limit, terms=terms)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.close()
 
 
 async def cancelled_in_a_search(world: World, *, is_remote: bool) -> tuple[TaskKey, SlowSource]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -23,13 +21,6 @@ from tests.world import LAMP_MANUAL, World
 
 GLOW = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
 ABSENT = {"id": "absent", "text": "What is the default of FROST_LEVEL?"}
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.close()
 
 
 async def ended(world: World, key: TaskKey) -> ResearchTask:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,13 +17,6 @@ from tests.world import World
 ABSENT = {"id": "absent", "text": "What is the default of FROST_LEVEL?"}
 GLOW = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
 LONG_AGO = datetime.fromisoformat("2001-01-01T00:00:00Z")
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.close()
 
 
 async def ended(world: World, **spec: Any) -> tuple[TaskKey, ResearchTask]:  # noqa: ANN401

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,6 @@ QUESTIONS = [
     {"id": "glow", "text": "What is the default of GLOW_LEVEL?"},
     {"id": "absent", "text": "What is the default of FROST_LEVEL?"},
 ]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.close()
 
 
 async def content_of(world: World, key: TaskKey) -> list[tuple[str, str, str]]:

@@ -201,13 +201,6 @@ GLOW: Final = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
 ABSENT: Final = {"id": "absent", "text": "What is the default of FROST_LEVEL?"}
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.close()
-
-
 async def told(world: World, key: TaskKey) -> list[str]:
     events = world.store.events(await world.task(key))
     return [f"{e.type.value} {e.reason}" for e in events]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,13 +20,6 @@ from tests.world import World
 
 ASKS = [{"id": "glow", "text": "What is the default of {setting}?"}]
 ANSWER = [{"field": "setting", "answer": "GLOW_LEVEL"}]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.close()
 
 
 async def status_of(world: World, key: TaskKey) -> ResearchTaskStatus:

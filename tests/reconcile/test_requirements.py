@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,6 @@ from tests.world import LAMP_MANUAL, World
 GLOW = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
 COLOUR = {"id": "colour", "text": "What is the default of GLOW_COLOUR?"}
 ABSENT = {"id": "absent", "text": "What is the default of FROST_LEVEL?"}
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.close()
 
 
 async def ended(world: World, **spec: Any) -> tuple[TaskKey, ResearchTaskStatus]:  # noqa: ANN401

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -41,13 +40,6 @@ class RemoteSource(ScriptedSource):
     """The same corpus at somebody else's: each call is counted, and it has no digest."""
 
     is_remote = True
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.close()
 
 
 async def patiently(world: World, key: TaskKey) -> Reconciler:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -21,13 +20,6 @@ from tests.world import LAMP_MANUAL, World
 
 ABSENT = {"id": "absent", "text": "What is the default of FROST_LEVEL?"}
 GLOW = {"id": "glow", "text": "What is the default of GLOW_LEVEL?"}
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.close()
 
 
 # S0.37, S1.28, S2.26

@@ -70,6 +70,9 @@ lock: $(READY) ## Resolve the dependencies again (requirements format, with hash
 		--custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--custom-compile-command "make lock" --group dev --output-file requirements-dev.lock pyproject.toml
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--custom-compile-command "make lock" --group llama --constraint requirements-dev.lock \
+		--output-file requirements-llama.lock pyproject.toml
 	@echo 'hatchling>=1.27' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --custom-compile-command "make lock" --output-file requirements-build.lock -
 

@@ -7,7 +7,10 @@ FixpointError
 │   │   └── ModelMistakeError   what a model answered is no use; it is asked again at once
 │   │       └── RejectedProposalError   it proposed what it may not do
 │   └── PermanentError    no attempt will succeed until something outside changes
-├── SourceNotReadyError   a source cannot be searched now; tasks that need it wait
+├── NotReadyError         what a task refers to cannot be used now; the task waits
+│   ├── SourceNotReadyError   a source cannot be searched
+│   └── ModelNotReadyError    a model cannot be asked: its address or its key
+├── BlockedAddressError   the connection guard lets nothing through to this address
 ├── StoreError            the store did not do what was asked
 │   ├── NotFoundError     the object is not there (any more)
 │   ├── ConflictError     someone else wrote in between: drop everything, gather again
@@ -99,9 +102,21 @@ class JournalError(FixpointError):
         self.error_class = error_class
 
 
-class SourceNotReadyError(FixpointError):
-    """A source cannot be searched now; `reason` is the reason of its `Ready` condition."""
+class NotReadyError(FixpointError):
+    """What a task refers to cannot be used now; `reason` is that of its `Ready` condition."""
 
     def __init__(self, reason: ReadyReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class SourceNotReadyError(NotReadyError):
+    """A source cannot be searched now."""
+
+
+class ModelNotReadyError(NotReadyError):
+    """A model cannot be asked now: its address is refused, or its key is not there."""
+
+
+class BlockedAddressError(FixpointError):
+    """The connection guard lets nothing through to this address; the text names the mend."""

@@ -9,7 +9,7 @@ from typing import Any
 from controller.api.model_call import ModelTerms, usd
 from controller.api.step import ActionName, ResearchStep
 from controller.api.task import ResearchTask, Usage
-from controller.loop.exchange import ModelReply
+from controller.loop.exchange import ModelReply, ModelRequest
 from controller.loop.replay import decided_again, reduced
 from controller.models.scripted import LOCAL_TERMS, ScriptedModel, Turn, answer
 from controller.sources.scripted import ScriptedSource
@@ -30,13 +30,32 @@ NO_QUERIES = answer({"queries": []})
 NO_QUOTES = answer({"quotes": []})
 
 
+class DraftsApart(ScriptedModel):
+    """A scripted model whose drafts are not a part of its script: most cases end before one.
+
+    It writes nothing of its own, so that the facts' own words are published. `drafts` has what was
+    asked.
+    """
+
+    def __init__(self, script: Iterable[Turn], terms: ModelTerms = LOCAL_TERMS) -> None:
+        super().__init__(script, terms)
+        self.drafts: list[ModelRequest] = []
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Play the next turn, or write an empty draft."""
+        if not request.template.startswith("draft/"):
+            return await super().complete(request)
+        self.drafts.append(request)
+        return await ScriptedModel([answer({"sentences": []})]).complete(request)
+
+
 @dataclass(frozen=True)
 class Ran:
     """A run that has ended."""
 
     task: ResearchTask
     steps: tuple[ResearchStep, ...]
-    model: ScriptedModel
+    model: DraftsApart
     report: str
 
     @property
@@ -84,7 +103,7 @@ async def run(
     **spec: Any,  # noqa: ANN401 - any field
 ) -> Ran:
     """Run a task on a scripted model to its end; check what holds of every run."""
-    model = ScriptedModel(script, terms)
+    model = DraftsApart(script, terms)
     world.references.models["scripted"] = model
     if fallback is not None:
         world.references.models["fallback"] = fallback

@@ -175,6 +175,7 @@ class FactStatus(StrEnum):
 
     VERIFIED = "Verified"
     REJECTED = "Rejected"
+    VETOED = "Vetoed"
 
 
 class Predicate(StrEnum):
@@ -362,6 +363,21 @@ class ExtractRecord(ApiModel):
     remaining: Count | None = None
 
 
+class Veto(ApiModel):
+    """A fact that a soft check has demoted, and why."""
+
+    fact_id: FactId
+    reason: Annotated[str, Field(max_length=200)] = ""
+
+
+class ReviewRecord(ApiModel):
+    """What a soft check looked at, and what it demoted: it can do nothing else."""
+
+    question_id: Label
+    fact_ids: Annotated[tuple[FactId, ...], Field(max_length=8)]
+    vetoes: Annotated[tuple[Veto, ...], Field(max_length=8)] = ()
+
+
 class PublishRecord(ApiModel):
     """Where a report was written, and the digest of what it says."""
 
@@ -406,9 +422,11 @@ class NoteRecord(ApiModel):
 class ProposalRecord(ApiModel):
     """The action that a model picked and the controller allowed; the next step carries it out.
 
-    `stripped` names arguments that the action does not have; they were left out.
+    `stripped` names arguments that the action does not have; they were left out. `confidence` is
+    how sure the model says it is, in percent: kept for a reader, and asked by no guard (S0.61).
     """
 
     action: Word
     arguments: Annotated[str, Field(max_length=2400, alias="argumentsJSON")]
     stripped: Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(max_length=8)] = ()
+    confidence: Annotated[int, Field(ge=0, le=100)] | None = None

@@ -48,6 +48,7 @@ class Candidate:
     document_id: str
     wording: str
     hint: int | None = None
+    claim: str | None = None
 
 
 def weights_by_term(recorded: Iterable[TermWeight]) -> dict[str, int]:

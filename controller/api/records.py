@@ -171,7 +171,11 @@ class FactKind(StrEnum):
 
 
 class FactStatus(StrEnum):
-    """What the verifier says of a fact; only `Verified` facts count for anything."""
+    """What is said of a fact; only `Verified` facts count for anything.
+
+    The verifier gives `Verified` and `Rejected`. A `Vetoed` fact has passed every predicate, as
+    its verdicts say, and a soft check has taken it away.
+    """
 
     VERIFIED = "Verified"
     REJECTED = "Rejected"
@@ -186,6 +190,7 @@ class Predicate(StrEnum):
     P2 = "P2"
     P3 = "P3"
     P4 = "P4"
+    P5 = "P5"
     P6 = "P6"
 
 
@@ -201,6 +206,7 @@ class RejectReason(StrEnum):
     BOILERPLATE_SPAN = "BoilerplateSpan"
     ANCHOR_MISSING = "AnchorMissing"
     LOW_COVERAGE = "LowCoverage"
+    POLARITY_MISMATCH = "PolarityMismatch"
     OFF_QUESTION = "OffQuestion"
 
 
@@ -247,6 +253,7 @@ class AnswerReason(StrEnum):
     TOO_FEW_QUERIES = "TooFewQueries"
     TOO_FEW_ORIGINS = "TooFewOrigins"
     LOW_CONFIDENCE = "LowConfidence"
+    VETOED = "Vetoed"
     STEP_LIMIT = "StepLimit"
     RUN_ENDED = "RunEnded"
 

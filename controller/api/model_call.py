@@ -72,7 +72,7 @@ class Reservation(ApiModel):
 
 
 class CallFlag(StrEnum):
-    """What is odd about a call's usage; none of them is an error of its own."""
+    """What is odd about a call's usage or size; none of them is an error of its own."""
 
     USAGE_UNKNOWN = "UsageUnknown"
     USAGE_INVALID = "UsageInvalid"

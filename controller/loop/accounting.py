@@ -100,7 +100,7 @@ def _answered(reply: ModelReply, flags: list[CallFlag]) -> dict[str, object]:
     said = reply.said
     if not said:
         return {}
-    if len(said) > MAX_ANSWER:
+    if reply.is_cut or len(said) > MAX_ANSWER:
         flags.append(CallFlag.ANSWER_CUT)
     whole = said.encode("utf-8", "replace")
     return {

@@ -11,39 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from controller.evidence.anchors import NUMBER_WORDS
 from controller.evidence.normalisation import normalise
 from controller.evidence.sentences import sentences
 from controller.evidence.terms import content_terms, is_identifier, weight_of
 from controller.evidence.tokens import Words
 
-VALUE_WORDS: Final = frozenset(
-    [
-        "true",
-        "false",
-        "none",
-        "null",
-        "nil",
-        "yes",
-        "no",
-        "on",
-        "off",
-        "enabled",
-        "disabled",
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-    ]
-)
+_VALUE_WORDS: Final = "true false none null nil yes no on off enabled disabled"
+VALUE_WORDS: Final = frozenset((*_VALUE_WORDS.split(), *NUMBER_WORDS))
 """Words that a sentence may say of anything; they do not say what it is about."""
 
 _CLAUSE: Final = re.compile(

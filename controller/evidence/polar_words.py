@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from controller.evidence.listing import listed
 from controller.evidence.tokens import stem
 
 
@@ -20,7 +21,8 @@ class PolarWords:
 
     `opposites` are complementary: what is not the one is the other, so that a negator before one
     is the other (`not enabled`, `disabled`). `directions` are not: what is not more may be equal.
-    Each row has its two sides, parted by a bar.
+    Each row has its two sides, parted by a bar. The hedges say how certain a
+    sentence is, how often, how much, when and under which conditions it holds, and why.
     """
 
     negators: frozenset[str]
@@ -31,394 +33,256 @@ class PolarWords:
     directions: tuple[str, ...] = ()
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(listed(text))
+
+
+def _rows(text: str) -> tuple[str, ...]:
+    return listed(text, ";")
+
+
 _ENGLISH: Final = PolarWords(
-    negators=frozenset(
-        [
-            "not",
-            "no",
-            "never",
-            "none",
-            "neither",
-            "nor",
-            "without",
-            "cannot",
-            "nobody",
-            "nothing",
-            "nowhere",
-            "noone",
-            "lack",
-            "lacks",
-            "lacking",
-            "lacked",
-            "dont",
-            "doesnt",
-            "didnt",
-            "isnt",
-            "arent",
-            "wasnt",
-            "werent",
-            "cant",
-            "wont",
-            "couldnt",
-            "shouldnt",
-            "wouldnt",
-            "mustnt",
-            "hasnt",
-            "havent",
-            "hadnt",
-        ]
+    negators=_words(
+        """
+        arent cannot cant couldnt didnt doesnt dont hadnt hasnt havent isnt lack lacked lacking
+        lacks mustnt neither never no nobody none noone nor not nothing nowhere shouldnt wasnt
+        werent without wont wouldnt
+        """
     ),
-    exclusive=frozenset(["only", "solely", "exclusively"]),
-    exceptions=frozenset(["unless", "except", "excepting", "excluding"]),
-    hedges=frozenset(
-        # how certain, and whether it is a duty
-        "may might can could should must shall would will ought probably possibly likely perhaps "
-        "maybe presumably apparently supposedly seems appears potentially theoretically "
-        # how often, how many, how much
-        "usually often generally typically normally commonly sometimes occasionally rarely seldom "
-        "hardly scarcely barely mostly mainly largely partly partially frequently always ever "
-        "all every each any some most many few several both either entirely completely "
-        "approximately about around roughly almost nearly circa between atleast atmost "
-        # under which conditions, and when
-        "if when whenever where wherever while whilst until till before after since once during "
-        "though although however provided assuming depending default otherwise instead rather "
-        "whether currently initially temporarily formerly previously eventually "
-        # of what standing
-        "deprecated obsolete legacy experimental beta alpha provisional preliminary draft planned "
-        "proposed recommended discouraged optional unsupported unofficial "
-        # why
-        "because therefore thus hence consequently "
-        # how much at most
-        "just merely even also alone".split()
+    exclusive=_words("exclusively only solely"),
+    exceptions=_words("except excepting excluding unless"),
+    hedges=_words(
+        """
+        may might can could should must shall would will ought probably possibly likely perhaps
+        maybe presumably apparently supposedly seems appears potentially theoretically
+        usually often generally typically normally commonly sometimes occasionally rarely seldom
+        hardly scarcely barely mostly mainly largely partly partially frequently always ever all
+        every each any some most many few several both either entirely completely approximately
+        about around roughly almost nearly circa between atleast atmost
+        if when whenever where wherever while whilst until till before after since once during
+        though although however provided assuming depending default otherwise instead rather
+        whether currently initially temporarily formerly previously eventually
+        deprecated obsolete legacy experimental beta alpha provisional preliminary draft planned
+        proposed recommended discouraged optional unsupported unofficial
+        because therefore thus hence consequently just merely even also alone
+        """
     ),
-    opposites=(
-        "enable enabled activate activated|disable disabled deactivate deactivated",
-        "allow allowed permit permitted accept accepted|"
-        "forbid forbidden forbids deny denied disallow disallowed prohibit prohibited prevent "
-        "prevented reject rejected refuse refused block blocked",
-        "include included contain|exclude excluded omit omitted",
-        "required require mandatory compulsory obligatory necessary needed need|"
-        "optional unnecessary unneeded",
-        "valid|invalid",
-        "possible|impossible",
-        "able|unable",
-        "visible|invisible hidden",
-        "mutable|immutable",
-        "active|inactive",
-        "present|absent missing",
-        "connect connected|disconnect disconnected",
-        "attach attached|detach detached",
-        "appear|disappear",
-        "agree|disagree",
-        "correct|incorrect wrong",
-        "complete|incomplete",
-        "compatible|incompatible",
-        "consistent|inconsistent",
-        "dependent|independent",
-        "direct directly|indirect indirectly",
-        "sensitive|insensitive",
-        "sufficient|insufficient",
-        "accessible|inaccessible",
-        "legal|illegal",
-        "regular|irregular",
-        "relevant|irrelevant",
-        "reversible|irreversible",
-        "online|offline",
-        "succeed success successful successfully pass|fail failed failure",
-        "synchronous synchronously|asynchronous asynchronously async",
-        "public|private",
-        "inclusive|exclusive",
-        "same equal identical|different differ unequal",
-        "absolute|relative",
-        "persistent permanent permanently|temporary transient",
-        "empty|nonempty",
-        "trust trusted|distrust mistrust",
-        "continue|discontinue abort",
+    opposites=_rows(
+        """
+        enable enabled activate activated | disable disabled deactivate deactivated;
+        allow allowed permit permitted accept accepted |
+            forbid forbidden forbids deny denied disallow disallowed prohibit prohibited prevent
+            prevented reject rejected refuse refused block blocked;
+        include included contain | exclude excluded omit omitted;
+        required require mandatory compulsory obligatory necessary needed need |
+            optional unnecessary unneeded;
+        valid | invalid;
+        possible | impossible;
+        able | unable;
+        visible | invisible hidden;
+        mutable | immutable;
+        active | inactive;
+        present | absent missing;
+        connect connected | disconnect disconnected;
+        attach attached | detach detached;
+        appear | disappear;
+        agree | disagree;
+        correct | incorrect wrong;
+        complete | incomplete;
+        compatible | incompatible;
+        consistent | inconsistent;
+        dependent | independent;
+        direct directly | indirect indirectly;
+        sensitive | insensitive;
+        sufficient | insufficient;
+        accessible | inaccessible;
+        legal | illegal;
+        regular | irregular;
+        relevant | irrelevant;
+        reversible | irreversible;
+        online | offline;
+        succeed success successful successfully pass | fail failed failure;
+        synchronous synchronously | asynchronous asynchronously async;
+        public | private;
+        inclusive | exclusive;
+        same equal identical | different differ unequal;
+        absolute | relative;
+        persistent permanent permanently | temporary transient;
+        empty | nonempty;
+        trust trusted | distrust mistrust;
+        continue | discontinue abort
+        """
     ),
-    directions=(
-        "more greater larger bigger higher|less fewer smaller lesser lower",
-        "above over|below under beneath",
-        "maximum max maximal highest largest greatest most|"
-        "minimum min minimal lowest smallest least fewest",
-        "before prior preceding earlier|after following afterwards later subsequent",
-        "older oldest|newer newest",
-        "increase increasing raise rise grow|decrease decreasing reduce shrink drop",
-        "first|last final",
-        "read reads|write writes written",
-        "start begin|stop end finish",
-        "open opened|close closed",
-        "add added append|remove removed delete deleted",
-        "create created|destroy destroyed delete deleted",
-        "insert|delete",
-        "send sends sent|receive received",
-        "import|export",
-        "encode encoding|decode decoding",
-        "encrypt|decrypt",
-        "serialise serialize|deserialise deserialize",
-        "compress|decompress",
-        "commit committed|rollback",
-        "internal internally|external externally",
-        "local locally|remote remotely",
-        "global globally|local locally",
-        "input|output",
-        "source|destination target",
-        "left|right",
-        "top|bottom",
-        "up upward upwards|down downward downwards",
-        "upper uppercase|lower lowercase",
-        "high|low",
-        "long longer longest|short shorter shortest",
-        "large|small",
-        "fast faster fastest quick quicker quickest|slow slower slowest",
-        "early earliest|late latest",
-        "old|new",
-        "better best|worse worst",
-        "ascending|descending",
-        "positive|negative",
-        "static statically|dynamic dynamically",
-        "manual manually|automatic automatically",
-        "show shown|hide hidden",
-        "cheap cheaper|expensive",
-        "strong stronger|weak weaker",
-        "horizontal|vertical",
-        "horizontally|vertically",
-        "upgrade|downgrade",
-        "push|pull",
-        "eager eagerly|lazy lazily",
-        "implicit implicitly|explicit explicitly",
-        "forward forwards|backward backwards",
-        "inside within|outside",
-        "singular|plural",
-        "opt-in|opt-out",
+    directions=_rows(
+        """
+        more greater larger bigger higher | less fewer smaller lesser lower;
+        above over | below under beneath;
+        maximum max maximal highest largest greatest most |
+            minimum min minimal lowest smallest least fewest;
+        before prior preceding earlier | after following afterwards later subsequent;
+        older oldest | newer newest;
+        increase increasing raise rise grow | decrease decreasing reduce shrink drop;
+        first | last final;
+        read reads | write writes written;
+        start begin | stop end finish;
+        open opened | close closed;
+        add added append | remove removed delete deleted;
+        create created | destroy destroyed delete deleted;
+        insert | delete;
+        send sends sent | receive received;
+        import | export;
+        encode encoding | decode decoding;
+        encrypt | decrypt;
+        serialise serialize | deserialise deserialize;
+        compress | decompress;
+        commit committed | rollback;
+        internal internally | external externally;
+        local locally | remote remotely;
+        global globally | local locally;
+        input | output;
+        source | destination target;
+        left | right;
+        top | bottom;
+        up upward upwards | down downward downwards;
+        upper uppercase | lower lowercase;
+        high | low;
+        long longer longest | short shorter shortest;
+        large | small;
+        fast faster fastest quick quicker quickest | slow slower slowest;
+        early earliest | late latest;
+        old | new;
+        better best | worse worst;
+        ascending | descending;
+        positive | negative;
+        static statically | dynamic dynamically;
+        manual manually | automatic automatically;
+        show shown | hide hidden;
+        cheap cheaper | expensive;
+        strong stronger | weak weaker;
+        horizontal | vertical;
+        horizontally | vertically;
+        upgrade | downgrade;
+        push | pull;
+        eager eagerly | lazy lazily;
+        implicit implicitly | explicit explicitly;
+        forward forwards | backward backwards;
+        inside within | outside;
+        singular | plural;
+        opt-in | opt-out
+        """
     ),
 )
 
 _GERMAN: Final = PolarWords(
-    negators=frozenset(
-        [
-            "nicht",
-            "nichts",
-            "nie",
-            "niemals",
-            "kein",
-            "keine",
-            "keinen",
-            "keinem",
-            "keiner",
-            "keines",
-            "weder",
-            "ohne",
-            "niemand",
-            "nirgends",
-            "nirgendwo",
-        ]
+    negators=_words(
+        """
+        kein keine keinem keinen keiner keines nicht nichts nie niemals niemand nirgends
+        nirgendwo ohne weder
+        """
     ),
-    exclusive=frozenset(["nur", "ausschließlich", "ausschliesslich", "lediglich"]),
-    exceptions=frozenset(["außer", "ausser", "ausgenommen"]),
-    hedges=frozenset(
-        [
-            "kann",
-            "können",
-            "könnte",
-            "darf",
-            "dürfen",
-            "soll",
-            "sollte",
-            "sollten",
-            "muss",
-            "müssen",
-            "wird",
-            "vielleicht",
-            "möglicherweise",
-            "wahrscheinlich",
-            "wohl",
-            "meist",
-            "meistens",
-            "oft",
-            "häufig",
-            "manchmal",
-            "selten",
-            "normalerweise",
-            "gewöhnlich",
-            "immer",
-            "alle",
-            "jede",
-            "jeder",
-            "jedes",
-            "einige",
-            "viele",
-            "wenige",
-            "etwa",
-            "ungefähr",
-            "rund",
-            "mindestens",
-            "höchstens",
-            "bis",
-            "falls",
-            "wenn",
-            "sofern",
-            "solange",
-            "bevor",
-            "nachdem",
-            "seit",
-            "standardmäßig",
-            "standardmaessig",
-            "veraltet",
-            "experimentell",
-            "derzeit",
-            "weil",
-            "deshalb",
-            "auch",
-        ]
+    exclusive=_words("ausschliesslich ausschließlich lediglich nur"),
+    exceptions=_words("ausgenommen ausser außer"),
+    hedges=_words(
+        """
+        alle auch bevor bis darf derzeit deshalb dürfen einige etwa experimentell falls
+        gewöhnlich häufig höchstens immer jede jeder jedes kann können könnte manchmal meist
+        meistens mindestens muss möglicherweise müssen nachdem normalerweise oft rund seit
+        selten sofern solange soll sollte sollten standardmaessig standardmäßig ungefähr
+        veraltet viele vielleicht wahrscheinlich weil wenige wenn wird wohl
+        """
     ),
-    opposites=(
-        "aktiviert aktivieren eingeschaltet|deaktiviert deaktivieren ausgeschaltet",
-        "erlaubt erlauben zul\u00e4ssig|verboten verbieten unzul\u00e4ssig",
-        "erforderlich n\u00f6tig notwendig|optional unn\u00f6tig",
-        "g\u00fcltig|ung\u00fcltig",
-        "m\u00f6glich|unm\u00f6glich",
-        "sichtbar|unsichtbar",
+    opposites=_rows(
+        """
+        aktiviert aktivieren eingeschaltet | deaktiviert deaktivieren ausgeschaltet;
+        erlaubt erlauben zulässig | verboten verbieten unzulässig;
+        erforderlich nötig notwendig | optional unnötig;
+        gültig | ungültig;
+        möglich | unmöglich;
+        sichtbar | unsichtbar
+        """
     ),
-    directions=(
-        "mehr gr\u00f6\u00dfer h\u00f6her|weniger kleiner niedriger",
-        "vor vorher|nach nachher",
-        "erste ersten erster|letzte letzten letzter",
-        "maximum maximal h\u00f6chstens|minimum minimal mindestens",
-        "\u00fcber|unter",
+    directions=_rows(
+        """
+        mehr größer höher | weniger kleiner niedriger;
+        vor vorher | nach nachher;
+        erste ersten erster | letzte letzten letzter;
+        maximum maximal höchstens | minimum minimal mindestens;
+        über | unter
+        """
     ),
 )
 
 _FRENCH: Final = PolarWords(
     # `ne` alone: `ne ... pas` is one denial, and so is `ne ... jamais`.
-    negators=frozenset(["ne", "n'", "sans", "non", "ni", "aucun", "aucune"]),
-    exclusive=frozenset(["seulement", "uniquement", "exclusivement", "seul", "seule"]),
-    exceptions=frozenset(["sauf", "excepté", "hormis"]),
-    hedges=frozenset(
-        [
-            "peut",
-            "peuvent",
-            "pourrait",
-            "doit",
-            "doivent",
-            "devrait",
-            "peut-être",
-            "probablement",
-            "souvent",
-            "généralement",
-            "normalement",
-            "parfois",
-            "rarement",
-            "toujours",
-            "tous",
-            "toutes",
-            "tout",
-            "chaque",
-            "quelques",
-            "plusieurs",
-            "environ",
-            "presque",
-            "si",
-            "lorsque",
-            "quand",
-            "avant",
-            "après",
-            "jusqu'à",
-            "depuis",
-            "défaut",
-            "obsolète",
-            "expérimental",
-            "actuellement",
-            "parce",
-            "donc",
-            "aussi",
-        ]
+    negators=_words(
+        """
+        aucun aucune n' ne ni non sans
+        """
     ),
-    opposites=(
-        "activ\u00e9 activ\u00e9e activer|d\u00e9sactiv\u00e9 d\u00e9sactiv\u00e9e d\u00e9sactiver",
-        "autoris\u00e9 autoris\u00e9e permis|interdit interdite",
-        "obligatoire n\u00e9cessaire requis requise|facultatif facultative optionnel optionnelle",
-        "valide|invalide",
-        "possible|impossible",
-        "visible|invisible",
+    exclusive=_words("exclusivement seul seule seulement uniquement"),
+    exceptions=_words("excepté hormis sauf"),
+    hedges=_words(
+        """
+        actuellement après aussi avant chaque depuis devrait doit doivent donc défaut environ
+        expérimental généralement jusqu'à lorsque normalement obsolète parce parfois peut peut-
+        être peuvent plusieurs pourrait presque probablement quand quelques rarement si souvent
+        toujours tous tout toutes
+        """
     ),
-    directions=(
-        "plus sup\u00e9rieur sup\u00e9rieure|moins inf\u00e9rieur inf\u00e9rieure",
-        "avant|apr\u00e8s",
-        "premier premi\u00e8re|dernier derni\u00e8re",
-        "maximum maximal|minimum minimal",
+    opposites=_rows(
+        """
+        activé activée activer | désactivé désactivée désactiver;
+        autorisé autorisée permis | interdit interdite;
+        obligatoire nécessaire requis requise | facultatif facultative optionnel optionnelle;
+        valide | invalide;
+        possible | impossible;
+        visible | invisible
+        """
+    ),
+    directions=_rows(
+        """
+        plus supérieur supérieure | moins inférieur inférieure;
+        avant | après;
+        premier première | dernier dernière;
+        maximum maximal | minimum minimal
+        """
     ),
 )
 
 _SPANISH: Final = PolarWords(
-    negators=frozenset(
-        [
-            "no",
-            "nunca",
-            "jamás",
-            "ningún",
-            "ninguno",
-            "ninguna",
-            "nada",
-            "nadie",
-            "ni",
-            "sin",
-            "tampoco",
-        ]
+    negators=_words(
+        """
+        jamás nada nadie ni ninguna ninguno ningún no nunca sin tampoco
+        """
     ),
-    exclusive=frozenset(["solo", "sólo", "solamente", "únicamente", "exclusivamente"]),
-    exceptions=frozenset(["salvo", "excepto"]),
-    hedges=frozenset(
-        [
-            "puede",
-            "pueden",
-            "podría",
-            "debe",
-            "deben",
-            "debería",
-            "quizás",
-            "probablemente",
-            "normalmente",
-            "generalmente",
-            "raramente",
-            "siempre",
-            "todos",
-            "todas",
-            "todo",
-            "cada",
-            "algunos",
-            "algunas",
-            "varios",
-            "aproximadamente",
-            "casi",
-            "si",
-            "cuando",
-            "antes",
-            "después",
-            "hasta",
-            "desde",
-            "defecto",
-            "predeterminado",
-            "obsoleto",
-            "experimental",
-            "actualmente",
-            "porque",
-            "también",
-        ]
+    exclusive=_words("exclusivamente solamente solo sólo únicamente"),
+    exceptions=_words("excepto salvo"),
+    hedges=_words(
+        """
+        actualmente algunas algunos antes aproximadamente cada casi cuando debe deben debería
+        defecto desde después experimental generalmente hasta normalmente obsoleto podría porque
+        predeterminado probablemente puede pueden quizás raramente si siempre también todas todo
+        todos varios
+        """
     ),
-    opposites=(
-        "activado activada activar habilitado habilitada|"
-        "desactivado desactivada desactivar deshabilitado deshabilitada",
-        "permitido permitida|prohibido prohibida",
-        "obligatorio obligatoria necesario necesaria requerido|opcional",
-        "v\u00e1lido v\u00e1lida|inv\u00e1lido inv\u00e1lida",
-        "posible|imposible",
-        "visible|invisible",
+    opposites=_rows(
+        """
+        activado activada activar habilitado habilitada |
+            desactivado desactivada desactivar deshabilitado deshabilitada;
+        permitido permitida | prohibido prohibida;
+        obligatorio obligatoria necesario necesaria requerido | opcional;
+        válido válida | inválido inválida;
+        posible | imposible;
+        visible | invisible
+        """
     ),
-    directions=(
-        "m\u00e1s mayor|menos menor",
-        "antes|despu\u00e9s",
-        "primero primera|\u00faltimo \u00faltima",
-        "m\u00e1ximo m\u00e1xima|m\u00ednimo m\u00ednima",
+    directions=_rows(
+        """
+        más mayor | menos menor;
+        antes | después;
+        primero primera | último última;
+        máximo máxima | mínimo mínima
+        """
     ),
 )
 

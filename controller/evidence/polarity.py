@@ -52,34 +52,30 @@ _PHRASES: Final = tuple(
     }.items()
 )
 
+_NEVER: Final = r"(?!)"
 _BOUNDS: Final = tuple(
     (re.compile(before), re.compile(after), bound)
-    for before, after, bound in (
+    for bound, before, after in (
         (
-            r"(?:atleast|minimum(?: \w+){0,3}?(?: of| is|:)?|min(?: of| is|:)?) (?:an? )?$",
-            r" ?(?:\w+ )?(?:or|and) (?:more|greater|higher|above|later|newer|older|longer|larger"
-            r"|up|over|upwards)\b",
             "at least",
+            r"(?:atleast|minimum(?: \w+){0,3}?(?: of| is|:)?|min(?: of| is|:)?) (?:an? )?$",
+            r" ?(?:\w+ )?(?:or|and) (?:more|greater|higher|above|later|newer|longer|up|over)\b",
         ),
         (
-            r"(?:atmost|up to|maximum(?: \w+){0,3}?(?: of| is|:)?|max(?: of| is|:)?) (?:an? )?$",
-            r" ?(?:\w+ )?(?:or|and) (?:less|fewer|lower|below|earlier|smaller|shorter|under"
-            r"|younger)\b",
             "at most",
+            r"(?:atmost|up to|maximum(?: \w+){0,3}?(?: of| is|:)?|max(?: of| is|:)?) (?:an? )?$",
+            r" ?(?:\w+ )?(?:or|and) (?:less|fewer|lower|below|earlier|smaller|shorter|under)\b",
         ),
+        ("more than", r"(?:(?:more|greater|higher|larger|longer|later) than|over|above) $", _NEVER),
+        ("more than", r"(?:exceed(?:s|ing)? |> ?)$", _NEVER),
         (
-            r"(?:(?:more|greater|higher|larger|longer|later) than|over|above|exceed(?:s|ing)?"
-            r"|> ?) ?$",
-            r"(?!)",
-            "more than",
-        ),
-        (
-            r"(?:(?:less|fewer|lower|smaller|shorter|earlier) than|under|below|< ?) ?$",
-            r"(?!)",
             "less than",
+            r"(?:(?:less|fewer|lower|smaller|shorter|earlier) than|under|below) $",
+            _NEVER,
         ),
-        (r"(?:>=|\u2265) ?$", r"(?!)", "at least"),
-        (r"(?:<=|\u2264) ?$", r"(?!)", "at most"),
+        ("less than", r"< ?$", _NEVER),
+        ("at least", r"(?:>=|\u2265) ?$", _NEVER),
+        ("at most", r"(?:<=|\u2264) ?$", _NEVER),
     )
 )
 _BEFORE: Final = 48
@@ -125,8 +121,8 @@ class Reading:
         found = []
         for at, word in enumerate(self.words):
             keys = dict.fromkeys((stem(word, "en"), stem(word, self.language)))
-            for side in dict.fromkeys(side for key in keys for side in table.get(key, ())):
-                found.append((at, side))
+            distinct = dict.fromkeys(side for key in keys for side in table.get(key, ()))
+            found.extend((at, side) for side in distinct)
         return tuple(found)
 
     @cached_property

@@ -188,7 +188,10 @@ def _holds(
     weights: tuple[tuple[str, int], ...],
     language: str,
 ) -> bool:
-    """Say whether P3, P4 and, of no quote, P5 hold; the same statements are scored at every step of a run."""
+    """Say whether P3, P4 and, of no quote, P5 hold.
+
+    The same statements are scored at every step of a run.
+    """
     return (
         check_anchors(text, passages, language).passed
         and check_coverage(text, kind, passages, dict(weights), language).passed

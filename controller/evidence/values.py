@@ -24,6 +24,7 @@ from controller.evidence.closeness import (
     evidence_sentences,
     says_more,
 )
+from controller.evidence.listing import listed
 from controller.evidence.normalisation import normalise
 from controller.evidence.sentences import sentences
 from controller.evidence.tokens import Words, stop_words, tokenise
@@ -40,45 +41,31 @@ _STATE: Final = re.compile(
     re.IGNORECASE,
 )
 _DENIED: Final = re.compile(r"(?:\b(?:not|never|cannot|no longer)|n't)(?: \w+){0,2} $")
-_EXPLICIT: Final = ["true", "false", "null"]
+_EXPLICIT: Final = ("true", "false", "null")
 
 _ORDINALS: Final[dict[str, str]] = {
     word: str(number)
     for number, word in enumerate(
-        [
-            "first",
-            "second",
-            "third",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-            "eleventh",
-            "twelfth",
-            "thirteenth",
-            "fourteenth",
-            "fifteenth",
-            "sixteenth",
-            "seventeenth",
-            "eighteenth",
-            "nineteenth",
-            "twentieth",
-        ],
+        listed(
+            """
+            first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
+            thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+            """
+        ),
         start=1,
     )
 }
 _MAGNITUDES: Final = {
-    **{
-        word: word
-        for word in ["hundred", "thousand", "million", "billion", "trillion", "dozen", "half"]
-    },
-    **{word: word for word in ["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]},
-    **dict.fromkeys(["twice", "double", "doubles", "doubled"], "double"),
-    **dict.fromkeys(["thrice", "triple", "triples", "tripled"], "triple"),
-    **dict.fromkeys(["hundreds", "thousands", "millions", "billions"], "many"),
+    spelling: spellings.split()[0]
+    for spellings in listed(
+        """
+        hundred; thousand; million; billion; trillion; dozen; half; thirty; forty; fifty; sixty;
+        seventy; eighty; ninety; twice double doubles doubled; thrice triple triples tripled;
+        hundreds; thousands; millions; billions
+        """,
+        ";",
+    )
+    for spelling in spellings.split()
 }
 _WORD: Final = re.compile(r"[^\W_]+", re.UNICODE)
 _ORDINAL: Final = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
@@ -94,120 +81,22 @@ _NAME: Final = re.compile(r"(?<![\w'@/.-])[^\W\d_]+(?![\w@/-])", re.UNICODE)
 _STARTS_ANEW: Final = re.compile(r"(?:[:\"'(\[*\u2022-]) ?$")
 
 OPENERS: Final = frozenset(
-    # They join or place a sentence, or are what is said of any setting: a claim may begin with
-    # one that its quote does not have.
-    [
-        "accordingly",
-        "additionally",
-        "afterwards",
-        "also",
-        "alternatively",
-        "although",
-        "apparently",
-        "as",
-        "because",
-        "besides",
-        "conversely",
-        "currently",
-        "finally",
-        "first",
-        "further",
-        "furthermore",
-        "generally",
-        "hence",
-        "however",
-        "if",
-        "in",
-        "initially",
-        "instead",
-        "internally",
-        "later",
-        "likewise",
-        "meanwhile",
-        "moreover",
-        "nevertheless",
-        "next",
-        "normally",
-        "now",
-        "once",
-        "otherwise",
-        "overall",
-        "previously",
-        "rather",
-        "second",
-        "similarly",
-        "since",
-        "so",
-        "sometimes",
-        "specifically",
-        "still",
-        "subsequently",
-        "then",
-        "therefore",
-        "though",
-        "thus",
-        "together",
-        "typically",
-        "unlike",
-        "usually",
-        "whereas",
-        "whether",
-        "while",
-        "call",
-        "calls",
-        "calling",
-        "choose",
-        "chooses",
-        "choosing",
-        "contain",
-        "contains",
-        "control",
-        "controls",
-        "controlling",
-        "define",
-        "defines",
-        "defining",
-        "describe",
-        "describes",
-        "determine",
-        "determines",
-        "give",
-        "gives",
-        "giving",
-        "indicate",
-        "indicates",
-        "provide",
-        "provides",
-        "return",
-        "returns",
-        "set",
-        "sets",
-        "setting",
-        "specify",
-        "specifies",
-        "specifying",
-        "take",
-        "takes",
-        "taking",
-        "tell",
-        "tells",
-        "use",
-        "uses",
-        "using",
-        "anyone",
-        "everybody",
-        "everyone",
-        "people",
-        "person",
-        "somebody",
-        "someone",
-        "something",
-        "thing",
-        "things",
-        "users",
-        "value",
-        "values",
-    ]
+    listed(
+        """
+        accordingly additionally afterwards also alternatively although apparently as because
+        besides conversely currently finally first further furthermore generally hence however if
+        in initially instead internally later likewise meanwhile moreover nevertheless next
+        normally now once otherwise overall previously rather second similarly since so sometimes
+        specifically still subsequently then therefore though thus together typically unlike
+        usually whereas whether while
+        call calls calling choose chooses choosing contain contains control controls controlling
+        define defines defining describe describes determine determines give gives giving indicate
+        indicates provide provides return returns set sets setting specify specifies specifying
+        take takes taking tell tells use uses using
+        anyone everybody everyone people person somebody someone something thing things users
+        value values
+        """
+    )
 )
 """What may stand first in an English claim although its evidence has no such word."""
 

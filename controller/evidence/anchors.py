@@ -17,7 +17,7 @@ from controller.evidence.tokens import cuts_a_token
 
 
 class HardKind(StrEnum):
-    """The kinds of hard tokens."""
+    """The kinds of hard tokens; from `LITERAL` on they are looked for in worded claims only."""
 
     NUMBER = "number"
     PERCENTAGE = "percentage"
@@ -26,6 +26,10 @@ class HardKind(StrEnum):
     QUOTED = "quoted string"
     IDENTIFIER = "identifier"
     ADDRESS = "address"
+    LITERAL = "literal"
+    ORDINAL = "ordinal"
+    MAGNITUDE = "magnitude"
+    NAME = "name"
 
 
 class HardToken(NamedTuple):
@@ -214,3 +218,21 @@ def _names(text: str) -> Iterator[HardToken]:
             yield HardToken(HardKind.IDENTIFIER, bare_name(written))
     for quoted in quoted_strings(text):
         yield HardToken(HardKind.QUOTED, quoted)
+
+
+def numbers_in(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where the numbers of a normalised text stand, and each in its canonical form."""
+    for match in _HARD.finditer(text):
+        if not match["address"] and not match["date"]:
+            group = "word" if match["word"] else "number"
+            start = match.start("sign") if match["sign"] else match.start(group)
+            yield start, match.end(group), next(_quantity(match)).value.removesuffix("%")
+
+
+def measures_in(text: str) -> Iterator[tuple[HardToken, ...]]:
+    """Yield the numbers, percentages and dates of a normalised text, a number with its unit."""
+    for match in _HARD.finditer(text):
+        if match["date"]:
+            yield (HardToken(HardKind.DATE, _date(match)),)
+        elif not match["address"]:
+            yield tuple(_quantity(match))

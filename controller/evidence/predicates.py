@@ -244,9 +244,15 @@ def _insubstantial(
     if is_too_short(quote):
         detail = f"{len(quote)} characters, {len(tokenise(quote))} words"
         return RejectReason.QUOTE_TOO_SHORT, detail
+    is_echo = only_repeats(question, quote, language)
+    return (_ECHO, "the quote has only words of the question") if is_echo else None
+
+
+def only_repeats(question: str, text: str, language: str = "en") -> bool:
+    """Say whether a text has only words of the question, so that it answers nothing."""
     asked = {stem(token, language) for token in tokenise(normalise(question).text)}
-    said = {stem(t, language) for t in tokenise(quote) if t not in stop_words(language)}
-    return (_ECHO, "the quote has only words of the question") if said <= asked else None
+    said = tokenise(normalise(text).text)
+    return {stem(t, language) for t in said if t not in stop_words(language)} <= asked
 
 
 def check_claim(claim: str) -> Verdict:

@@ -12,7 +12,9 @@ from controller.api.task import ResearchTask, Usage
 from controller.loop.exchange import ModelReply
 from controller.loop.replay import decided_again, reduced
 from controller.models.scripted import LOCAL_TERMS, ScriptedModel, Turn, answer
+from controller.ports import TaskKey
 from controller.sources.scripted import ScriptedSource
+from tests.endpoint.server import ScriptedEndpoint
 from tests.world import World
 
 PRICED = LOCAL_TERMS.model_copy(update={"input_price": 1_000_000, "output_price": 2_000_000})
@@ -32,11 +34,11 @@ NO_QUOTES = answer({"quotes": []})
 
 @dataclass(frozen=True)
 class Ran:
-    """A run that has ended."""
+    """A run that has ended, and what it asked."""
 
     task: ResearchTask
     steps: tuple[ResearchStep, ...]
-    model: ScriptedModel
+    model: ScriptedModel | ScriptedEndpoint
     report: str
 
     @property
@@ -92,6 +94,11 @@ async def run(
     key = world.apply(
         modelRef={"name": "scripted"}, progressPolicy={**LIMITS, **(limits or {})}, **spec
     )
+    return await finished(world, key, model)
+
+
+async def finished(world: World, key: TaskKey, model: ScriptedModel | ScriptedEndpoint) -> Ran:
+    """Run a task to its end; check what holds of every run."""
     await world.run(key)
     while (task := await world.task(key)).status.terminal_reason is None:
         world.clock.advance(60)

@@ -10,6 +10,7 @@ import ssl
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from itertools import repeat
+from typing import Any
 
 import httpx2
 import pytest
@@ -35,14 +36,17 @@ from tests.endpoint.server import Answer, Delivery, RunningEndpoint, ScriptedEnd
 from tests.endpoint.shapes import ERRORS, HTML, answer_of, envelope, good, picked, with_headers
 
 
-async def failure(url: str, **spec: object) -> ActionError:
+async def failure(url: str, **spec: Any) -> ActionError:  # noqa: ANN401 - any field
     async with endpoint_model(url, **spec) as model:
         with pytest.raises(ActionError) as caught:
             await model.complete(QUERIES)
     return caught.value
 
 
-async def played(turn: Turn, **spec: object) -> tuple[ActionError, ScriptedEndpoint]:
+async def played(
+    turn: Turn,
+    **spec: Any,  # noqa: ANN401 - any field
+) -> tuple[ActionError, ScriptedEndpoint]:
     async with ScriptedEndpoint(repeat(turn)) as endpoint:
         error = await failure(endpoint.url, **spec)
     assert len(endpoint.requests) == 1

@@ -88,6 +88,7 @@ ORDER = [
     "degrade",
     "spend_ceiling",
     "planning_interval",
+    "soft_check",
     "next_action",
     "nothing_left",
 ]

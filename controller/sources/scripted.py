@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from controller.api.base import digest_of, digest_of_text
 from controller.api.errors import ActionError
@@ -194,9 +195,13 @@ class ScriptedSource:
         return passages
 
 
-def _words(passage: Passage) -> set[str]:
-    text = " ".join((*passage.blocks[0].heading_path, passage.blocks[0].text))
-    return set(content_terms(text.casefold()))
+def _words(passage: Passage) -> frozenset[str]:
+    return _words_of(" ".join((*passage.blocks[0].heading_path, passage.blocks[0].text)))
+
+
+@lru_cache(maxsize=1024)
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(content_terms(text.casefold()))
 
 
 @dataclass

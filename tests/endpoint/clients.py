@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from controller.loop.exchange import ModelRequest, Tool
 from controller.models.credentials import Credentials
 from controller.models.endpoint import EndpointModel
 from controller.ports import Clock
+
+_TLS: Final = ssl.create_default_context()
 
 CANARY: Final = "sk-canary-5f1e0c7a9b"
 
@@ -94,7 +97,7 @@ async def endpoint_model(
     **spec: Any,  # noqa: ANN401 - any field
 ) -> AsyncIterator[EndpointModel]:
     """Give a model on a client of its own."""
-    async with httpx2.AsyncClient(trust_env=False, follow_redirects=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, follow_redirects=False, verify=_TLS) as client:
         yield EndpointModel(
             resource(url, backend, **spec),
             client=client,

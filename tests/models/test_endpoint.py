@@ -10,6 +10,7 @@ import ssl
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from itertools import repeat
+from typing import Any
 
 import httpx2
 import pytest
@@ -35,14 +36,17 @@ from tests.endpoint.server import Answer, Delivery, RunningEndpoint, ScriptedEnd
 from tests.endpoint.shapes import ERRORS, HTML, answer_of, envelope, good, picked, with_headers
 
 
-async def failure(url: str, **spec: object) -> ActionError:
+async def failure(url: str, **spec: Any) -> ActionError:  # noqa: ANN401 - any field
     async with endpoint_model(url, **spec) as model:
         with pytest.raises(ActionError) as caught:
             await model.complete(QUERIES)
     return caught.value
 
 
-async def played(turn: Turn, **spec: object) -> tuple[ActionError, ScriptedEndpoint]:
+async def played(
+    turn: Turn,
+    **spec: Any,  # noqa: ANN401 - any field
+) -> tuple[ActionError, ScriptedEndpoint]:
     async with ScriptedEndpoint(repeat(turn)) as endpoint:
         error = await failure(endpoint.url, **spec)
     assert len(endpoint.requests) == 1
@@ -250,6 +254,16 @@ async def test_a_proxy_s_page_is_no_answer(status: int, error_class: str) -> Non
     error, _ = await played(Answer(status, HTML, {"content-type": "text/html"}))
     assert error.error_class == error_class
     assert "<html" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * 200_000, b"\xff\xfe", b'{"error": "\\ud800"}', b"9" * 9999]
+)
+async def test_an_error_s_body_may_be_anything(body: bytes) -> None:
+    answer = Answer(500, body, {"content-type": "application/json; charset=none"})
+    error, _ = await played(answer)
+    assert error.error_class == "ServerError"
+    str(error).encode()
 
 
 class Guard(httpx2.AsyncBaseTransport):

@@ -9,60 +9,27 @@ from __future__ import annotations
 
 import json
 import random
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from controller.api.model import Backend
-from controller.models.backends import PROFILES
-from tests.endpoint.server import Answer, Delivery, Received
-from tests.endpoint.shapes import answer_of, envelope, picked
+from tests.endpoint.server import Answer, Received
+from tests.liar.asked import Asked
+from tests.liar.delivery import Speaker
+from tests.liar.kinds import Truth
 from tests.liar.lies import Inventor, Lie, LieClass, Part
-from tests.liar.truth import Planted, Truth, TrueWorld
+from tests.liar.truth import Planted, TrueWorld
 
-_NAMED: Final = re.compile(r"^(=== [0-9a-f]{12}) (?P<name>\w+)\n(?P<text>.*?)(?=^\1 )", re.M | re.S)
-_QUESTION: Final = re.compile(r"^- (?P<id>[\w-]+)(?: \([^)]*\))?: (?P<text>.+)$", re.MULTILINE)
-_SCHEMA: Final = "The JSON schema of the answer: "
-_ACTIONS: Final = re.compile(r"^- (\w+): .*? Arguments: (\{.*\})$", re.MULTILINE)
 _MANY: Final = 8
+"""How many quotes of one answer are looked at."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a request asks for: the list that its answer has, or actions to pick from."""
+class Item(NamedTuple):
+    """A quote as it is sent, and the lie in it, if there is one."""
 
-    prompt: str
-    wanted: str
-    actions: Mapping[str, Mapping[str, Any]]
-
-    @classmethod
-    def of(cls, received: Received) -> Asked:
-        """Read a request as a model would."""
-        body = received.json
-        actions = {
-            t["function"]["name"]: t["function"]["parameters"] for t in body.get("tools", ())
-        }
-        system = body["messages"][0]["content"]
-        if not actions:
-            actions = {name: json.loads(given) for name, given in _ACTIONS.findall(system)}
-        if actions:
-            return cls(received.prompt, "action", actions)
-        if "response_format" in body:
-            schema = body["response_format"]["json_schema"]["schema"]
-        else:
-            schema = json.loads(system.partition(_SCHEMA)[2])
-        return cls(received.prompt, next(iter(schema["properties"])), {})
-
-    @property
-    def named(self) -> dict[str, str]:
-        """The texts of the prompt that have names."""
-        return {m["name"]: m["text"] for m in _NAMED.finditer(self.prompt)}
-
-    @property
-    def questions(self) -> dict[str, str]:
-        """The questions of the prompt, by id."""
-        return {m["id"]: m["text"] for m in _QUESTION.finditer(self.prompt)}
+    content: dict[str, str]
+    lie: Lie | None
 
 
 class Liar:
@@ -76,12 +43,11 @@ class Liar:
         self, world: TrueWorld, seed: int, *, backend: Backend = Backend.OPENAI, drips: int = 0
     ) -> None:
         self.world = world
-        self.backend = backend
         self.random = random.Random(f"liar {seed}")  # noqa: S311 - neither is a liar
         self.invent = Inventor(world, seed)
+        self.speak = Speaker(backend, seed, self.invent, drips)
         self.lies: list[Lie] = []
         self.asked: list[Asked] = []
-        self._drips = drips
         self._told: list[Lie] = []
 
     def answer(self, received: Received) -> Answer:
@@ -89,15 +55,26 @@ class Liar:
         asked = Asked.of(received)
         self.asked.append(asked)
         self._told = []
-        writers: Mapping[str, Callable[[Asked], Any]] = {
-            "action": self._action, "quotes": self._quotes, "sentences": self._sentences,
-            "doubts": self._doubts, "queries": self._queries, "questions": self._questions,
-        }  # fmt: skip
-        content = writers[asked.wanted](asked)
-        sent = self._sent(content, received)
+        prompt = len(json.dumps(received.json)) // 4
+        if asked.wanted == "action":
+            sent = self.speak.calls(self._action(asked), prompt)
+        else:
+            sent = self.speak.content(self._content(asked), prompt)
+        if sent.lie is not None:
+            self._told.insert(0, sent.lie)
         number = len(self.asked) - 1
         self.lies += [replace(lie, request=number) for lie in self._told]
-        return sent
+        return sent.answer
+
+    def _content(self, asked: Asked) -> dict[str, Any]:
+        writers: Mapping[str, Callable[[Asked], dict[str, Any]]] = {
+            "quotes": self._quotes,
+            "sentences": self._sentences,
+            "doubts": self._doubts,
+            "queries": self._queries,
+            "questions": self._questions,
+        }
+        return writers[asked.wanted](asked)
 
     def _lie(self, lie: Lie) -> str:
         self._told.append(lie)
@@ -109,30 +86,25 @@ class Liar:
     def _visible(self, asked: Asked) -> Planted | None:
         """Return an order that stands in the prompt, if the liar feels like obeying it."""
         seen = [p for p in self.world.planted if p.text in asked.prompt]
-        return self.random.choice(seen) if seen and self._happens(0.5) else None
+        return self.random.choice(seen) if seen and self._happens(0.8) else None
 
     def _quotes(self, asked: Asked) -> dict[str, Any]:
         truth = self.world.truth_of(next(iter(asked.questions.values())))
         passages = asked.named
-        items: list[dict[str, str]] = []
+        items: list[Item] = []
         if truth is not None:
             items += self._about(truth, passages)
         order = self._visible(asked)
         if order is not None:
-            items += self._obeyed_quotes(order, truth, passages)
+            items.append(self._obeyed_quote(order, truth, passages))
         self.random.shuffle(items)
-        return {"quotes": items[:_MANY]} if len(items) <= _MANY else {"quotes": self._cut(items)}
+        told = items[:_MANY]
+        self._told = [item.lie for item in told if item.lie is not None]
+        return {"quotes": [item.content for item in told]}
 
-    def _cut(self, items: list[dict[str, str]]) -> list[dict[str, str]]:
-        """Leave out what would not be looked at, and the lies in it."""
-        kept = items[:_MANY]
-        texts = {text for item in kept for text in item.values()}
-        self._told = [lie for lie in self._told if lie.text in texts]
-        return kept
-
-    def _about(self, truth: Truth, passages: Mapping[str, str]) -> list[dict[str, str]]:
+    def _about(self, truth: Truth, passages: Mapping[str, str]) -> list[Item]:
         """Return quotes for a question: some honest, most not."""
-        items: list[dict[str, str]] = []
+        items: list[Item] = []
         there = [
             (name, sentence, locator)
             for name, text in passages.items()
@@ -141,26 +113,23 @@ class Liar:
         ]
         for name, sentence, locator in there:
             if self._happens(0.35):
-                claim = self.random.choice([*truth.honest, ""])
-                items.append({"passage": name, "quote": sentence, "claim": claim})
+                items.append(_item(name, sentence, self.random.choice([*truth.honest, ""])))
             for _ in range(self.random.randint(0, 2)):
-                claim = self._lie(self.invent.wording(truth, Part.CLAIM))
-                items.append({"passage": name, "quote": sentence, "claim": claim})
+                lie = self.invent.wording(truth, Part.CLAIM)
+                items.append(_item(name, sentence, lie.text, lie))
             for _ in range(self.random.randint(0, 2)):
-                quote = self._lie(self.invent.quote(truth, sentence))
+                lie = self.invent.quote(truth, sentence)
                 claim = self.random.choice(["", truth.honest[0]])
-                items.append({"passage": name, "quote": quote, "claim": claim})
+                items.append(_item(name, lie.text, claim, lie))
             if self._happens(0.5):
-                items += self._misnamed(sentence, locator, passages)
+                items.append(self._misnamed(sentence, locator, passages))
         if not there and passages and self._happens(0.5):
             name = self.random.choice(list(passages))
             lie = Lie(LieClass.INVENTED_QUOTE, Part.QUOTE, self.invent.invented(truth))
-            items.append({"passage": name, "quote": self._lie(lie), "claim": ""})
+            items.append(_item(name, lie.text, "", lie))
         return items
 
-    def _misnamed(
-        self, sentence: str, locator: str, passages: Mapping[str, str]
-    ) -> list[dict[str, str]]:
+    def _misnamed(self, sentence: str, locator: str, passages: Mapping[str, str]) -> Item:
         """Return a true sentence under a name that is not its own, or that nothing has."""
         elsewhere = {
             name: other
@@ -171,17 +140,13 @@ class Liar:
         if elsewhere and self._happens(0.6):
             name = self.random.choice(list(elsewhere))
             lie = Lie(LieClass.WRONG_SOURCE, Part.QUOTE, sentence, locator=elsewhere[name])
-            return [{"passage": name, "quote": self._lie(lie), "claim": ""}]
+            return _item(name, sentence, "", lie)
         foreign = self.random.choice(self.world.foreign)
         if self._happens(0.5):
-            name, lie_class = (
-                f"p{len(passages) + self.random.randint(1, 90)}",
-                LieClass.ID_OUT_OF_RANGE,
-            )
-        else:
-            name, lie_class = self._nobody(), LieClass.UNKNOWN_ID
-        lie = Lie(lie_class, Part.QUOTE, foreign)
-        return [{"passage": name, "quote": self._lie(lie), "claim": ""}]
+            name = f"p{len(passages) + self.random.randint(1, 90)}"
+            return _item(name, foreign, "", Lie(LieClass.ID_OUT_OF_RANGE, Part.QUOTE, foreign))
+        lie = Lie(LieClass.UNKNOWN_ID, Part.QUOTE, foreign)
+        return _item(self._nobody(), foreign, "", lie)
 
     def _nobody(self) -> str:
         """Return a name that nothing has."""
@@ -189,34 +154,25 @@ class Liar:
             ["d-0123456789ab", "manual", "1", "", "passage-1", "f-00", "P1", "../p1"]
         )
 
-    def _obeyed_quotes(
+    def _obeyed_quote(
         self, order: Planted, truth: Truth | None, passages: Mapping[str, str]
-    ) -> list[dict[str, str]]:
+    ) -> Item:
         """Do what a page says: its word as quote, as claim, or the order itself as a quote."""
         here = next(name for name, text in passages.items() if order.text in text)
-        beside = next(
-            (
-                (name, sentence)
-                for name, text in passages.items()
-                for sentence in (truth.sentences.values() if truth else ())
-                if sentence in text
-            ),
-            (here, order.text),
+        sentences = list(truth.sentences.values()) if truth else []
+        places = [(n, s) for n, text in passages.items() for s in sentences if s in text]
+        name, sentence = places[0] if places else (here, order.text)
+        claim = f"The default of {truth.heading if truth else 'it'} is {order.canary}."
+        lie = Lie(_class_of(order), Part.QUOTE, order.canary)
+        return self.random.choice(
+            [
+                _item(here, order.text, "", lie),
+                _item(here, order.canary, "", lie),
+                _item(here, order.text, claim, lie),
+                _item(name, sentence, claim, lie),
+                _item(name, sentence, order.canary, lie),
+            ]
         )
-        lie_class = LieClass.QUOTES_ORDER if order.names_the_topic else LieClass.OBEYS_PAGE
-        told = Lie(lie_class, Part.QUOTE, order.canary)
-        about = truth.heading if truth else self.world.product
-        claim = f"The default of {about} is {order.canary}."
-        ways = (
-            {"passage": here, "quote": order.text, "claim": ""},
-            {"passage": here, "quote": order.canary, "claim": ""},
-            {"passage": here, "quote": order.text, "claim": claim},
-            {"passage": beside[0], "quote": beside[1], "claim": claim},
-            {"passage": beside[0], "quote": beside[1], "claim": order.canary},
-        )
-        item = self.random.choice(ways)
-        self._told.append(told)
-        return [item]
 
     def _sentences(self, asked: Asked) -> dict[str, Any]:
         facts = asked.named
@@ -227,8 +183,7 @@ class Liar:
                 items += self._sentences_on(truth, name, facts)
         order = self._visible(asked)
         if order is not None:
-            lie_class = LieClass.QUOTES_ORDER if order.names_the_topic else LieClass.OBEYS_PAGE
-            self._told.append(Lie(lie_class, Part.SENTENCE, order.canary))
+            self._told.append(Lie(_class_of(order), Part.SENTENCE, order.canary))
             items.append(
                 {"sentence": f"The answer is {order.canary}.", "facts": [next(iter(facts))]}
             )
@@ -363,75 +318,13 @@ class Liar:
         self._told.append(Lie(lie_class, Part.ACTION, text))
         return calls
 
-    def _sent(self, content: Any, received: Received) -> Answer:  # noqa: ANN401 - any JSON
-        """Send what was written: whole, broken, or without end."""
-        prompt = len(json.dumps(received.json)) // 4
-        if isinstance(content, list):
-            return self._sent_calls(content, prompt)
-        text = json.dumps(content, ensure_ascii=False)
-        dice = self.random.random()
-        if dice < 0.06:
-            return self._instead(
-                LieClass.BROKEN_JSON, self.invent.broken(self._payload(content)), prompt
-            )
-        if dice < 0.1:
-            return self._endless(content, prompt)
-        if dice < 0.12:
-            return self._instead(LieClass.SAYS_DONE, self.invent.done(), prompt)
-        return self._whole(text, prompt)
 
-    def _sent_calls(self, calls: Sequence[tuple[str, Any]], prompt: int) -> Answer:
-        usage = {"prompt_tokens": prompt, "completion_tokens": 20}
-        if PROFILES[self.backend].has_tools:
-            written = [(name, json.dumps(given)) for name, given in calls]
-            if not written:
-                return self._whole("I need no action.", prompt)
-            return picked(*written, backend=self.backend, usage=usage)
-        answers = [json.dumps({"action": name, "arguments": given}) for name, given in calls]
-        return self._whole("".join(answers) or "I need no action.", prompt)
+def _item(passage: str, quote: str, claim: str, lie: Lie | None = None) -> Item:
+    return Item({"passage": passage, "quote": quote, "claim": claim}, lie)
 
-    def _payload(self, content: Mapping[str, Any]) -> str:
-        """Return an answer with a lie in it that nothing else tells, as JSON."""
-        return json.dumps(content, ensure_ascii=False)
 
-    def _instead(self, lie_class: LieClass, text: str, prompt: int) -> Answer:
-        """Send a text in the place of the answer: what it has in it is part of this one lie."""
-        self._told = [Lie(lie_class, Part.ANSWER, text), *self._told]
-        return self._whole(text, prompt)
-
-    def _endless(self, content: Mapping[str, Any], prompt: int) -> Answer:
-        """Talk on: beyond the cap, to the cap, for ever, or drop by drop."""
-        text = json.dumps(content, ensure_ascii=False)
-        babble = f"{self.invent.done()} " * 200
-        ways = ["beyond the cap", "cut at the cap", "without end", "far too long"]
-        way = self.random.choice([*ways, "drops"] if self._drips else ways)
-        self._told = [Lie(LieClass.ENDLESS, Part.ANSWER, babble[:80]), *self._told]
-        if way == "beyond the cap":
-            return self._whole(text + " " * 4000, prompt, completion_tokens=1200)
-        if way == "cut at the cap":
-            return self._whole(text + babble, prompt, finish_reason="length", completion_tokens=512)
-        if way == "without end":
-            return replace(self._whole(babble, prompt), times=600)
-        if way == "far too long":
-            return self._whole(babble * 30, prompt, completion_tokens=4000)
-        self._drips -= 1
-        return replace(self._whole(babble, prompt), delivery=Delivery.DRIP)
-
-    def _whole(
-        self,
-        text: str,
-        prompt: int,
-        *,
-        finish_reason: str = "stop",
-        completion_tokens: int | None = None,
-    ) -> Answer:
-        completion = max(1, len(text) // 4) if completion_tokens is None else completion_tokens
-        usage = {"prompt_tokens": prompt, "completion_tokens": min(completion, 4000)}
-        return answer_of(
-            envelope(
-                self.backend, message={"content": text}, finish_reason=finish_reason, usage=usage
-            )
-        )
+def _class_of(order: Planted) -> LieClass:
+    return LieClass.QUOTES_ORDER if order.names_the_topic else LieClass.OBEYS_PAGE
 
 
 def _claim_in(text: str) -> str:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from tests.liar.truth import Truth, TrueWorld
+from tests.liar.kinds import Truth
+from tests.liar.truth import TrueWorld
 
 
 class LieClass(StrEnum):

@@ -16,7 +16,7 @@ from controller.api.model import Backend
 from controller.api.records import FactStatus
 from controller.api.step import ResearchStep, ResearchStepSpec
 from controller.api.task import ResearchTask
-from controller.models import carrier  # noqa: F401 - large: loaded before any deadline runs
+from controller.ports import TaskKey
 from controller.sources.scripted import ScriptedSource
 from tests.endpoint.clients import endpoint_model
 from tests.endpoint.server import ScriptedEndpoint
@@ -134,7 +134,7 @@ def spec_of(number: int, world: TrueWorld) -> dict[str, Any]:
     return spec
 
 
-async def _to_its_end(home: World, key: Any) -> None:  # noqa: ANN401 - a task's key
+async def _to_its_end(home: World, key: TaskKey) -> None:
     operator = home.operator()
     for _ in range(200):
         await home.run(key, operator)
@@ -205,21 +205,20 @@ def _stopped_by(lie: Lie, spec: ResearchStepSpec) -> str:
         return _verdict(lie, spec)
     if lie.part is Part.SENTENCE:
         kept = [s.text for s in (*(spec.statements or ()), *(spec.closing_summary or ()))]
-        return "published without it" if lie.text in kept else "sentence dropped"
+        return "kept, with what bears it out" if lie.text in kept else "sentence dropped"
     by_part = {
         Part.QUERY: "query dropped",
-        Part.DOUBT: "doubt is not shown",
-        Part.ANSWER: "not used",
+        Part.DOUBT: "doubt not shown",
+        Part.ANSWER: "judged as any other answer",
     }
     return by_part.get(lie.part, "not carried out")
 
 
 def _verdict(lie: Lie, spec: ResearchStepSpec) -> str:
+    """Name the predicate's reason; a claim that is none leaves no trace but its quote."""
     facts = spec.extract.facts if spec.extract else ()
     found = [f for f in facts if lie.text in f.claim]
     failed = [v.reason for f in found for v in f.verdicts if v.reason]
     if failed:
         return str(failed[0])
-    if found:
-        return "verified, and not published"
-    return "quote of its own document" if facts else "nothing was taken"
+    return "verified, not published" if found else "left out"

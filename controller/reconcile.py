@@ -29,6 +29,7 @@ from controller.fault_points import FaultPoint, reached
 from controller.gathering import AT_ONCE, ON_CHANGE, Requeue, Run, Runs, is_settled, rest_of
 from controller.loop.decide import decide
 from controller.loop.doubt import left_until
+from controller.loop.pace import Pace
 from controller.loop.recording import (
     Record,
     intent_of,
@@ -52,11 +53,13 @@ from controller.loop.status import build_status
 from controller.ports import (
     Clock,
     LoopObserver,
+    Pacing,
     ReferenceResolver,
     References,
     TaskKey,
     TaskStore,
     Unobserved,
+    Unpaced,
 )
 from controller.retention import delete_old_rounds
 
@@ -80,6 +83,7 @@ class Reconciler:
         observer: LoopObserver | None = None,
         may_live: Callable[[str], bool] | None = None,
         spend: Callable[[], Spend | None] | None = None,
+        pacing: Pacing | None = None,
     ) -> None:
         """Make a reconciler.
 
@@ -91,9 +95,11 @@ class Reconciler:
             observer: is told what is done.
             may_live: says of another holder whether it may be alive; None: nobody else is.
             spend: says what all tasks have cost and may; None: there is no ceiling.
+            pacing: says how fast models may be asked; None: there is no limit.
         """
         self._may_live = may_live or (lambda _: False)
         self._spend = spend or (lambda: None)
+        self._pacing: Pacing = pacing or Unpaced()
         self._announcer = Announcer(store=store, holder=holder, observer=observer or Unobserved())
         self._store = store
         self._references = references
@@ -119,6 +125,7 @@ class Reconciler:
     def forget(self, key: TaskKey) -> None:
         """Drop what is known of a task."""
         self._runs.forget(key)
+        self._pacing.leave(key)
 
     async def reconcile(self, key: TaskKey) -> Requeue:
         """Do one turn of a task.
@@ -177,6 +184,8 @@ class Reconciler:
             return AT_ONCE
         situation = self._situation(run, references)
         decision = decide(situation)
+        if not (isinstance(decision, Wait) and decision.reason is RunningReason.QUEUED):
+            self._pacing.leave(key)
         if isinstance(decision, Act | Interrupt):
             return await self._advance(run, situation, decision, references)
         return await self._rest(run, situation, decision, references)
@@ -216,9 +225,15 @@ class Reconciler:
             remote_sources=frozenset(n for n, s in references.sources.items() if s.is_remote),
             models=tuple(model.terms for model in references.models),
             spend=self._spend(),
+            paces=self._paces(run.task, references),
             journal_error=run.journal_error,
             source_digests=references.digests,
         )
+
+    def _paces(self, task: ResearchTask, references: References) -> dict[str, Pace]:
+        names = [model.terms.name for model in references.models]
+        found = {name: self._pacing.pace(_key_of(task), name) for name in names}
+        return {name: pace for name, pace in found.items() if pace is not None}
 
     async def _act(
         self,
@@ -293,6 +308,8 @@ class Reconciler:
         waits = [] if references.look_again_seconds is None else [references.look_again_seconds]
         if decision.reason is RunningReason.QUEUED:
             waits.append(_QUEUED_SECONDS)  # nobody tells that another task was deleted
+            for model in situation.paces:
+                self._pacing.wait(_key_of(run.task), model)
         if decision.until is not None:
             waits.append(max(0.0, (decision.until - situation.now) / timedelta(seconds=1)))
         return Requeue(min(waits, default=None))

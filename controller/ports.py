@@ -162,11 +162,14 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a model is asked: the name that its endpoint knows it by, and what steers the dice."""
+    """How a model is asked: the name that its endpoint knows it by, and what steers the dice.
+
+    `seed` is None where none is sent.
+    """
 
     requested_model: str
     temperature: str
-    seed: int
+    seed: int | None
 
 
 @dataclass(frozen=True)

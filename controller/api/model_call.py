@@ -69,12 +69,13 @@ class Reservation(ApiModel):
 
 
 class CallFlag(StrEnum):
-    """What is odd about a call's usage; none of them is an error of its own."""
+    """What is odd about a call's usage or size; none of them is an error of its own."""
 
     USAGE_UNKNOWN = "UsageUnknown"
     USAGE_INVALID = "UsageInvalid"
     CAP_IGNORED = "CapIgnored"
     SUSPECTED_TRUNCATION = "SuspectedTruncation"
+    ANSWER_CUT = "AnswerCut"
 
 
 class ModelCall(ApiModel):
@@ -88,7 +89,7 @@ class ModelCall(ApiModel):
     cached_tokens: Count = 0
     completion_tokens: Count
     cost_micro_usd: Count
-    flags: Annotated[tuple[CallFlag, ...], Field(max_length=4)] = ()
+    flags: Annotated[tuple[CallFlag, ...], Field(max_length=5)] = ()
     requested_model: ServedName | None = None
     returned_model: ServedName | None = None
     fingerprint: ServedName | None = None

@@ -73,7 +73,7 @@ def settled(
     reply: ModelReply,
 ) -> ModelCall:
     """Return the charge of a call that was answered, from the one that it was sent under."""
-    flags: list[CallFlag] = []
+    flags: list[CallFlag] = [CallFlag.ANSWER_CUT] if reply.is_cut else []
     used = _believed(reply.usage, has_answer=_has_answer(reply), flags=flags)
     call = sent.model_copy(
         update={

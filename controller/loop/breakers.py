@@ -43,6 +43,7 @@ _MODEL_CLASSES: Final[Mapping[str, TerminalReason]] = {
     "BadResponse": TerminalReason.MODEL_UNAVAILABLE,
     "Quota": TerminalReason.QUOTA_EXHAUSTED,
     "Credentials": TerminalReason.CREDENTIALS_REJECTED,
+    "CredentialsChanged": TerminalReason.CREDENTIALS_REJECTED,
     "ModelNotServed": TerminalReason.REQUEST_REJECTED,
     "BadRequest": TerminalReason.REQUEST_REJECTED,
     "Overflow": TerminalReason.CONTEXT_OVERFLOW,

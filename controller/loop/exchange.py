@@ -76,7 +76,8 @@ class ReportedUsage:
 class ModelReply:
     """What a model answered. `finish_reason` is a hint; only `length` is believed.
 
-    `model` and `fingerprint` are what the endpoint calls itself.
+    `model` and `fingerprint` are what the endpoint calls itself. `is_cut`: the answer was far
+    longer than its cap can be, and only its beginning is here.
     """
 
     text: str | None = None
@@ -86,3 +87,4 @@ class ModelReply:
     usage: ReportedUsage | None = None
     model: str | None = None
     fingerprint: str | None = None
+    is_cut: bool = False

@@ -1,0 +1,60 @@
+"""Why no whole answer came back: what went wrong beneath HTTP, in words that name the mend."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from controller.api.errors import ActionError, BlockedAddressError, PermanentError, RetryableError
+
+
+def connection_failure(error: BaseException, url: str) -> ActionError:
+    """Return the error that a failed exchange with `url` stands for, from its chain of causes.
+
+    An address that the guard refuses stays refused; all else may pass.
+    """
+    causes = list(_causes(error))
+    blocked = next((c for c in causes if isinstance(c, BlockedAddressError)), None)
+    if blocked is not None:
+        return PermanentError("BadRequest", str(blocked))
+    return RetryableError("Unreachable", _what(causes, _host(url)))
+
+
+def _what(causes: list[BaseException], host: str) -> str:
+    tls = next((c for c in causes if isinstance(c, ssl.SSLError)), None)
+    if tls is not None:
+        why = getattr(tls, "verify_message", "") or tls.reason or type(tls).__name__
+        return (
+            f"no TLS connection to {host}: {why}; its certificate must be one that the operator "
+            "trusts, and spec.baseURL must begin with the scheme that it speaks"
+        )
+    if any(isinstance(c, socket.gaierror) for c in causes):
+        return f"the name of {host} cannot be resolved; check spec.baseURL"
+    if any(isinstance(c, ConnectionRefusedError) for c in causes):
+        return f"nothing answers at {host}: connection refused; is the server started?"
+    if any(isinstance(c, OSError) for c in causes):
+        return f"no connection to {host}"
+    return f"the connection to {host} was broken before the answer was whole"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Walk from an error to what caused it, groups of errors included."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        cause = waiting.pop()
+        if cause is None or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        waiting += [cause.__cause__, cause.__context__]
+        if isinstance(cause, BaseExceptionGroup):
+            waiting += cause.exceptions
+
+
+def _host(url: str) -> str:
+    """Return host and port of an address, and nothing else of it."""
+    parts = urlsplit(url)
+    return parts.netloc.rpartition("@")[2] or url

@@ -60,7 +60,9 @@ FORBIDDEN_SUFFIXES: Final = {
 }
 """The last labels of names that only mean something inside a network."""
 
-_NAME: Final = re.compile(r"[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*")
+_NAME: Final = re.compile(
+    r"[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*"
+)
 _NUMERIC_LABEL: Final = re.compile("[0-9]+|0x[0-9a-f]*")
 _MAX_NAME: Final = 253
 

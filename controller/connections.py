@@ -127,6 +127,9 @@ def _origin(url: httpx2.URL, text: str) -> Origin:
     return Origin(url.scheme, host, port)
 
 
+NOTHING_OPENED: Final = OpenedOrigins()
+
+
 async def resolve_name(host: str, port: int) -> Sequence[str]:
     """Return the addresses that this machine's resolver has for a name."""
     loop = asyncio.get_running_loop()

@@ -22,6 +22,7 @@ from controller.api.errors import (
     UnavailableError,
 )
 from controller.api.meta import SecretReference
+from controller.api.model import ResearchModel
 from controller.api.reasons import ReadyReason
 
 KEY_SECONDS: Final = 5.0
@@ -84,6 +85,11 @@ class SecretReader:
         if isinstance(known.found, SecretStr):
             return known.found
         raise type(known.found)(str(known.found))
+
+    def credentials_of(self, model: ResearchModel) -> SecretCredentials:
+        """Return where the key of a model comes from."""
+        reference = model.spec.credentials_secret_ref
+        return SecretCredentials(self, model.metadata.namespace, reference)
 
     async def _read(
         self, namespace: str, reference: SecretReference

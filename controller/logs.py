@@ -55,3 +55,10 @@ def configure_logging(log_format: LogFormat, level: LogLevel) -> None:
     else:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    quieten_clients()
+
+
+def quieten_clients() -> None:
+    """Keep the HTTP libraries to what is wrong: in detail they show what is sent, keys included."""
+    for name in ("httpx2", "httpcore2", "openai"):
+        logging.getLogger(name).setLevel(logging.WARNING)

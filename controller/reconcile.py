@@ -305,11 +305,14 @@ class Reconciler:
             return rest_of(run.task, situation.now) or AT_ONCE
         if not isinstance(decision, Wait):
             return ON_CHANGE
+        return self._wait(situation, decision, references)
+
+    def _wait(self, situation: Situation, decision: Wait, references: References) -> Requeue:
         waits = [] if references.look_again_seconds is None else [references.look_again_seconds]
         if decision.reason is RunningReason.QUEUED:
             waits.append(_QUEUED_SECONDS)  # nobody tells that another task was deleted
             for model in situation.paces:
-                self._pacing.wait(_key_of(run.task), model)
+                self._pacing.wait(_key_of(situation.task), model)
         if decision.until is not None:
             waits.append(max(0.0, (decision.until - situation.now) / timedelta(seconds=1)))
         return Requeue(min(waits, default=None))

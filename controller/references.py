@@ -200,7 +200,11 @@ class Resolver:
         """
         name = _Name(resource.metadata.namespace, resource.metadata.name)
         known = self._models.get(name)
-        if known is None or known.resource is None or _version(known.resource) != _version(resource):
+        if (
+            known is None
+            or known.resource is None
+            or _version(known.resource) != _version(resource)
+        ):
             known = self._models[name] = self._known_model(resource, self._clock())
         return await self._require_model(known, max_age_seconds)
 
@@ -297,7 +301,7 @@ class Resolver:
         return known.model
 
     async def _blocked(self, resource: ResearchModel) -> str | None:
-        """Return why the address of a model is closed; one that its profile knows is not looked at."""
+        """Return why the address of a model is closed; the one that its backend has is not."""
         if resource.spec.base_url is None:
             return None
         try:

@@ -40,8 +40,9 @@ class Situation:
     """Everything that a decision may depend on.
 
     `models` has the task's model and, where that is ready, its fallback; `spend` is None where the
-    operator has no ceiling. `paces` has what the limits of a model leave, by its name. `holder_may_live` says of
-    the process that stored `pending`, if it is another one, that it is not known to be gone.
+    operator has no ceiling. `paces` has what the limits of a model leave, by its name.
+    `holder_may_live` says of the process that stored `pending`, if it is another one, that it is
+    not known to be gone.
     `source_digests` says what the sources hold now, by name; one that is not there is not known.
     """
 

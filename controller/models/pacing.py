@@ -89,6 +89,10 @@ class Pacer:
         known.spec = resource.spec
         return _PacedModel(self, name, model)
 
+    def making(self, make: Callable[[ResearchModel], Model]) -> Callable[[ResearchModel], Model]:
+        """Return what makes models as `make` does, each under the limits of its object."""
+        return lambda resource: self.paced(resource, make(resource))
+
     def pace(self, key: TaskKey, model: str) -> Pace | None:
         """Return what a model's limits leave for a task; None: nothing is known of it."""
         counters = self._counters.get(_Name(key.namespace, model))

@@ -1,29 +1,33 @@
-"""Makes models from their objects, as the operator and the command line use them."""
+"""Makes models from their objects: the one place that knows the client for endpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import httpx2
 
 from controller.api.model import ResearchModel
 from controller.models.credentials import Credentials
 from controller.models.endpoint import EndpointModel
-from controller.models.pacing import Pacer
-from controller.ports import Model
-
-CredentialsOf = Callable[[ResearchModel], Credentials]
-"""Returns where the key of a model comes from."""
+from controller.ports import Clock, Model
 
 
-def make_model(
-    resource: ResearchModel,
-    *,
+def model_maker(
     client: httpx2.AsyncClient,
-    credentials_of: CredentialsOf,
-    pacer: Pacer,
-) -> Model:
-    """Return the model that an object describes, under the limits of the object; no I/O."""
-    model = EndpointModel(resource, client=client, credentials=credentials_of(resource))
-    return pacer.paced(resource, model)
+    credentials_of: Callable[[ResearchModel], Credentials],
+    clock: Clock,
+) -> Callable[[ResearchModel], Model]:
+    """Return what makes a model of an object, without I/O.
+
+    Args:
+        client: sends the requests; it decides what may be connected to.
+        credentials_of: says where the key of a model comes from.
+        clock: for times that an endpoint names.
+    """
+
+    def make(resource: ResearchModel) -> Model:
+        return EndpointModel(
+            resource, client=client, credentials=credentials_of(resource), clock=clock
+        )
+
+    return make

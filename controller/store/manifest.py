@@ -139,11 +139,16 @@ def _object(
     kind: str, metadata: ObjectMeta | None, manifest: Mapping[str, Any], lines: list[str]
 ) -> DeclaredObject | None:
     """Read the rest; None if anything is wrong, the metadata included."""
+    if kind == "Secret":
+        return _secret(metadata, manifest, lines)
     if kind == "ConfigMap":
         return _config_map(metadata, manifest, lines)
-    if kind == "Secret":
-        values = secret_values(manifest, lines)
-        return Secret(metadata, values) if metadata and values is not None else None
+    return _custom(kind, metadata, manifest, lines)
+
+
+def _custom(
+    kind: str, metadata: ObjectMeta | None, manifest: Mapping[str, Any], lines: list[str]
+) -> StoredObject | None:
     spec = manifest.get("spec")
     if spec is None:
         lines.append("spec: must be set; add it")
@@ -161,6 +166,13 @@ def _object(
         case _:
             source = _strict(ResearchSourceSpec, spec, "spec", lines)
             return ResearchSource(metadata=metadata, spec=source) if metadata and source else None
+
+
+def _secret(
+    metadata: ObjectMeta | None, manifest: Mapping[str, Any], lines: list[str]
+) -> Secret | None:
+    values = secret_values(manifest, lines)
+    return Secret(metadata, values) if metadata and values is not None else None
 
 
 def _config_map(

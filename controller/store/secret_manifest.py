@@ -1,4 +1,4 @@
-"""A Secret as `fixpoint run` takes it from a file or the environment: in memory, and shown nowhere."""
+"""A Secret as `fixpoint run` is given it, in a file or the environment: kept in memory alone."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from pydantic import SecretStr
 
 from controller.api.model import ResearchModel
-from controller.api.model_call import ModelTerms
+from controller.api.model_call import ModelCall, ModelTerms, Reservation
 from controller.api.records import Block, Document, SearchStatus, TermWeight
 from controller.api.source import ResearchSource, ResearchSourceStatus
 from controller.api.step import ResearchStep, ResearchStepSpec
@@ -255,6 +255,25 @@ class Pacing(Protocol):
         """Take note that a task waits for no model any more."""
         ...
 
+    def take(self, key: TaskKey, reserved: Reservation) -> Slot | None:
+        """Count a call as under way, at once; None: the model cannot be asked now."""
+        ...
+
+
+class Slot(Protocol):
+    """A call that counts as under way."""
+
+    def release(self, call: ModelCall | None) -> None:
+        """Count the call as ended, with what it was charged; None: nothing was sent."""
+        ...
+
+
+class NoSlot:
+    """A `Slot` that nothing counts."""
+
+    def release(self, call: ModelCall | None) -> None:
+        """Do nothing."""
+
 
 class Unpaced:
     """A `Pacing` without limits."""
@@ -267,6 +286,10 @@ class Unpaced:
 
     def leave(self, key: TaskKey) -> None:
         """Do nothing."""
+
+    def take(self, key: TaskKey, reserved: Reservation) -> Slot:  # noqa: ARG002 - as the port's
+        """Return a slot that counts nothing."""
+        return NoSlot()
 
 
 class LoopObserver(Protocol):

@@ -53,9 +53,11 @@ from controller.loop.status import build_status
 from controller.ports import (
     Clock,
     LoopObserver,
+    NoSlot,
     Pacing,
     ReferenceResolver,
     References,
+    Slot,
     TaskKey,
     TaskStore,
     Unobserved,
@@ -65,6 +67,10 @@ from controller.retention import delete_old_rounds
 
 _QUEUED_SECONDS: Final = 30.0
 """How often it is looked whether a task that waits for the others may go on."""
+
+
+_SLOT_SECONDS: Final = 1.0
+"""How often a closing summary looks for a free slot, unless it is told of one."""
 
 
 class Reconciler:
@@ -203,7 +209,13 @@ class Reconciler:
         elif isinstance(decision, Act) and not is_same_intent(situation.pending, pending):
             await self._write_status(run, situation, decision, pending)
             return AT_ONCE
-        run.unrecorded = await self._act(run, situation, decision, references)
+        slot = self._slot(run, decision)
+        if slot is None:
+            return Requeue(_SLOT_SECONDS)
+        try:
+            run.unrecorded = await self._act(run, situation, decision, references)
+        finally:
+            slot.release(run.unrecorded.step.model_call if run.unrecorded else None)
         if run.unrecorded is None:
             run.is_fresh = False
             return AT_ONCE
@@ -229,6 +241,17 @@ class Reconciler:
             journal_error=run.journal_error,
             source_digests=references.digests,
         )
+
+    def _slot(self, run: Run, decision: Act | Interrupt) -> Slot | None:
+        """Take a slot for a call to a model; None: the closing summary found none, and waits."""
+        reserved = decision.intent.reservation
+        if reserved is None or isinstance(decision, Interrupt):
+            return NoSlot()
+        key = _key_of(run.task)
+        slot = self._pacing.take(key, reserved)
+        if slot is None:
+            self._pacing.wait(key, reserved.model)
+        return slot
 
     def _paces(self, task: ResearchTask, references: References) -> dict[str, Pace]:
         names = [model.terms.name for model in references.models]

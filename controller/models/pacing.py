@@ -1,30 +1,27 @@
 """Keeps the limits of each `ResearchModel` over all tasks of this process.
 
-Whether a model may be asked is looked at before a task decides to (`pace`), so that no worker
-waits for a limit: a task that must wait goes back to the queue. A slot that was taken in between
-is awaited within the attempt, under its deadline, so that a limit is never passed.
+Whether a model may be asked is looked at when a task decides (`pace`), and its slot is taken
+before the attempt begins (`take`): no worker waits for a limit. A task that must wait goes back to
+the queue, and is told when a call has ended.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Final, NamedTuple
 
 from controller.api.model import ResearchModel, ResearchModelSpec
-from controller.api.model_call import ModelTerms
-from controller.loop.accounting import estimated_tokens
-from controller.loop.exchange import ModelReply, ModelRequest
+from controller.api.model_call import ModelCall, Reservation
 from controller.loop.pace import Pace, busy
-from controller.ports import Clock, Model, Sampling, TaskKey
+from controller.ports import Clock, Model, NoSlot, Slot, TaskKey
 
-_MINUTE: Final = 60.0
+_MINUTE: Final = 61.0
+"""A minute, and what may lie between the moment a slot is taken and the one its call leaves."""
 
 _SPACING: Final = 0.05
 """So many seconds lie between two tasks that may go when tokens are free again."""
@@ -54,7 +51,6 @@ class _Counters:
     under_way: int = 0
     sent: deque[_Sent] = field(default_factory=deque)
     line: dict[TaskKey, float] = field(default_factory=dict)
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Pacer:
@@ -66,7 +62,6 @@ class Pacer:
         *,
         on_free: Callable[[TaskKey], None] = lambda _: None,
         monotonic: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """Make counters at rest.
 
@@ -74,24 +69,26 @@ class Pacer:
             clock: turns times to wait into times of day.
             on_free: told of the task that may go when a call has ended.
             monotonic: a monotonic time in seconds, by which is counted.
-            sleep: waits within an attempt.
         """
         self._clock = clock
         self._on_free = on_free
         self._monotonic = monotonic
-        self._sleep = sleep
         self._counters: dict[_Name, _Counters] = {}
 
-    def paced(self, resource: ResearchModel, model: Model) -> Model:
-        """Return a model that keeps the limits of its object."""
+    def limit(self, resource: ResearchModel) -> None:
+        """Keep the limits of an object, as it is now; what was counted stays."""
         name = _Name(resource.metadata.namespace, resource.metadata.name)
         known = self._counters.setdefault(name, _Counters(resource.spec))
         known.spec = resource.spec
-        return _PacedModel(self, name, model)
 
     def making(self, make: Callable[[ResearchModel], Model]) -> Callable[[ResearchModel], Model]:
-        """Return what makes models as `make` does, each under the limits of its object."""
-        return lambda resource: self.paced(resource, make(resource))
+        """Return what makes models as `make` does, and keeps the limits of their objects."""
+
+        def made(resource: ResearchModel) -> Model:
+            self.limit(resource)
+            return make(resource)
+
+        return made
 
     def pace(self, key: TaskKey, model: str) -> Pace | None:
         """Return what a model's limits leave for a task; None: nothing is known of it."""
@@ -118,34 +115,27 @@ class Pacer:
             if name.namespace == key.namespace:
                 counters.line.pop(key, None)
 
-    @asynccontextmanager
-    async def slot(self, name: _Name, tokens: int) -> AsyncIterator[_Sent]:
-        """Wait until a request of so many tokens may be sent, and count it as under way."""
-        counters = self._counters[name]
-        await self._wait_for_slot(name, counters, tokens)
-        sent = _Sent(self._monotonic(), tokens)
-        counters.sent.append(sent)
+    def take(self, key: TaskKey, reserved: Reservation) -> Slot | None:
+        """Count a call as under way; None: the model cannot be asked now."""
+        counters = self._counters.get(_Name(key.namespace, reserved.model))
+        if counters is None:
+            return NoSlot()
+        self._forget_old(counters, self._monotonic())
+        if busy(self._pace(reserved.model, counters, 0), reserved.tokens) is not None:
+            return None
+        counters.line.pop(key, None)
         counters.under_way += 1
-        try:
-            yield sent
-        finally:
-            counters.under_way -= 1
-            counters.changed.set()
-            for first in tuple(counters.line)[:1]:
-                del counters.line[first]
-                self._on_free(first)
+        sent = _Sent(self._monotonic(), reserved.tokens)
+        counters.sent.append(sent)
+        return _TakenSlot(partial(self._release, counters, sent))
 
-    async def _wait_for_slot(self, name: _Name, counters: _Counters, tokens: int) -> None:
-        while True:
-            self._forget_old(counters, self._monotonic())
-            held = busy(self._pace(name.name, counters, 0), tokens)
-            if held is None:
-                return
-            if held.until is None:
-                counters.changed.clear()
-                await counters.changed.wait()
-            else:
-                await self._sleep(max(0.01, (held.until - self._clock.now()).total_seconds()))
+    def _release(self, counters: _Counters, sent: _Sent, call: ModelCall | None) -> None:
+        counters.under_way -= 1
+        if call is not None:
+            sent.tokens = call.prompt_tokens + call.completion_tokens
+        for first in tuple(counters.line)[:1]:
+            del counters.line[first]
+            self._on_free(first)
 
     def _pace(self, name: str, counters: _Counters, behind: float) -> Pace:
         now, today = self._monotonic(), self._clock.now()
@@ -175,50 +165,15 @@ class Pacer:
             del counters.line[key]
 
 
-class _PacedModel:
-    """A model whose requests are counted. It implements `ports.Model`."""
+class _TakenSlot:
+    """A call that is under way. It implements `ports.Slot`."""
 
-    def __init__(self, pacer: Pacer, name: _Name, model: Model) -> None:
-        self._pacer = pacer
-        self._name = name
-        self._model = model
+    def __init__(self, release: Callable[[ModelCall | None], None]) -> None:
+        self._release = release
 
-    @property
-    def terms(self) -> ModelTerms:
-        """What the model can take and what it costs."""
-        return self._model.terms
-
-    @property
-    def sampling(self) -> Sampling:
-        """How it is asked."""
-        return self._model.sampling
-
-    async def probe(self) -> str | None:
-        """Ask the endpoint whether it is there; see `ports.Model`."""
-        return await self._model.probe()
-
-    async def complete(self, request: ModelRequest) -> ModelReply:
-        """Send one request when the limits let it; see `ports.Model`."""
-        reserved = estimated_tokens(request.size) + request.max_output_tokens
-        async with self._pacer.slot(self._name, reserved) as sent:
-            reply = await self._model.complete(request)
-            with contextlib.suppress(ValueError):
-                sent.tokens = _used(reply)
-            return reply
-
-
-def _used(reply: ModelReply) -> int:
-    """Return the tokens that an endpoint says it used.
-
-    Raises:
-        ValueError: it says nothing that can be true.
-    """
-    usage = reply.usage
-    counts = (usage.prompt_tokens, usage.completion_tokens) if usage else ()
-    whole = [count for count in counts if type(count) is int and count > 0]
-    if len(whole) != 2:  # noqa: PLR2004 - prompt and answer
-        raise ValueError("no usage")
-    return sum(whole)
+    def release(self, call: ModelCall | None) -> None:
+        """Count the call as ended, with what it was charged."""
+        self._release(call)
 
 
 def _requests_limit(counters: _Counters) -> int | None:

@@ -52,7 +52,7 @@ def test_a_source_and_a_model_say_whether_they_are_ready(
         assert status["digest"].startswith("sha256:")
         assert status["observedGeneration"] == 1
         cluster.wait_condition("rsource", "attic", "Ready", reason="DirectoryNotFound")
-        ready = cluster.wait_condition("rmodel", "parrot", "Ready", reason="BackendNotSupported")
+        ready = cluster.wait_condition("rmodel", "parrot", "Ready", reason="AddressBlocked")
         assert ready["status"] == "False"
 
 

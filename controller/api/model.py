@@ -1,4 +1,4 @@
-"""`ResearchModel`: a model endpoint. Reaching one is another part of the project's work."""
+"""`ResearchModel`: a model endpoint, as a user describes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from controller.api.base import ApiModel, Money
 from controller.api.meta import Condition, ObjectMeta, SecretReference
-from controller.api.schema import Rule, listed, rules
+from controller.api.schema import Rule, listed, rules, validated
 
 
 class Backend(StrEnum):
@@ -54,7 +54,14 @@ class ResearchModelSpec(ApiModel):
     backend: Backend
     base_url: Annotated[
         str | None,
-        Field(min_length=1, max_length=2048, pattern=r"^https?://[^@\s]+$"),
+        Field(min_length=1, max_length=2048, pattern=r"^https?://\S+$"),
+        validated(
+            Rule(
+                "!self.contains('@')",
+                "baseURL may name no user and no password; a key belongs in the Secret of "
+                "credentialsSecretRef",
+            )
+        ),
     ] = None
     model: Annotated[str, Field(min_length=1, max_length=256)]
     credentials_secret_ref: SecretReference | None = None

@@ -73,7 +73,6 @@ async def test_a_value_that_no_header_can_hold_is_refused_and_not_shown(
     assert CANARY not in str(refused.value)
 
 
-# S0.44
 async def test_the_local_file_never_holds_a_value(tmp_path: Path, clock: FixedClock) -> None:
     home = LocalHome(tmp_path / "fixpoint.db", clock)
     home.apply(secret("openai", home.namespace, {"api-key": CANARY.encode()}))

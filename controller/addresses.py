@@ -36,6 +36,8 @@ FORBIDDEN_RANGES: Final = (
     _range("192.168.0.0/16", "a private network"),
     _range("224.0.0.0/4", "multicast"),
     _range("240.0.0.0/4", "reserved"),
+    _range("::/128", "this host"),
+    _range("::1/128", "this host"),
     _range("::/96", "an IPv4 address in another form"),
     _range("::ffff:0:0/96", "an IPv4 address in another form"),
     _range("::ffff:0:0:0/96", "an IPv4 address in another form"),

@@ -25,6 +25,11 @@ def test_a_range_is_refused_from_its_first_address_to_its_last(row: ForbiddenRan
     assert row.what in (forbidden_address(str(row.network[-1])) or "")
 
 
+def test_this_host_is_called_so_in_both_families() -> None:
+    for address in ("127.0.0.1", "::1", "::"):
+        assert "is this host" in (forbidden_address(address) or "")
+
+
 @pytest.mark.parametrize(
     "address",
     [

@@ -26,7 +26,7 @@ from controller.api.source import ResearchSource
 from controller.cli.local import drive, stop_on_interrupt
 from controller.cli.observer import Follower
 from controller.clock import SystemClock
-from controller.connections import NOTHING_OPENED, ConnectionGuard
+from controller.connections import ConnectionGuard, OpenedOrigins
 from controller.credentials import SecretReader
 from controller.holders import local_holder
 from controller.loop.exchange import ModelReply, ModelRequest
@@ -116,7 +116,7 @@ async def _drive(options: argparse.Namespace, store: LocalStore) -> int:
             store,
             make,
             make_model=make_model,
-            guard=ConnectionGuard(NOTHING_OPENED),
+            guard=ConnectionGuard(OpenedOrigins.parse(["http://127.0.0.1:9"])),
             secrets=SecretReader(store),
         ),
         clock=SystemClock(),

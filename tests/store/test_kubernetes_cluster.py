@@ -11,6 +11,7 @@ from kubernetes.aio.client import ApiClient
 
 from controller.api.base import GROUP
 from controller.api.errors import NotFoundError, RefusedError
+from controller.clock import SystemClock
 from controller.ports import TaskKey
 from controller.store.kubernetes import KubernetesStore
 from controller.store.kubernetes_access import check_access
@@ -70,6 +71,18 @@ async def test_each_missing_right_is_named_with_what_it_is_for(plane: ControlPla
     assert lines[1].endswith(
         "which it needs to write how far a run has come: grant it the role of manifests/base"
     )
+
+
+# S0.39, S2.34
+async def test_without_the_right_to_read_secrets_only_their_tasks_wait(
+    plane: ControlPlane,
+) -> None:
+    others = tuple(right for right in RIGHTS if right.resource != "secrets")
+    async with await connect(grant(plane, "store-no-secrets", others)) as client:
+        assert await check_access(client) == ()
+        store = KubernetesStore(client, SystemClock())
+        with pytest.raises(RefusedError, match='cannot get resource "secrets"'):
+            await store.get_secret_value("default", "provider", "api-key")
 
 
 async def test_rights_in_one_namespace_suffice_for_one_namespace(

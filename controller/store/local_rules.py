@@ -159,7 +159,7 @@ MODEL_CHECKS: Final[tuple[Check[ResearchModel], ...]] = (
         lambda new, _: new.spec.backend is Backend.OPENAI or new.spec.base_url is not None,
     ),
     Check(
-        "spec.baseURL",
+        "spec",
         "baseURL may name no user and no password; a key belongs in the Secret of "
         "credentialsSecretRef",
         lambda new, _: new.spec.base_url is None or "@" not in new.spec.base_url,

@@ -9,9 +9,10 @@ from typing import Any
 from controller.api.model_call import ModelTerms, usd
 from controller.api.step import ActionName, ResearchStep
 from controller.api.task import ResearchTask, Usage
-from controller.loop.exchange import ModelReply
+from controller.loop.exchange import ModelReply, ModelRequest
 from controller.loop.replay import decided_again, reduced
 from controller.models.scripted import LOCAL_TERMS, ScriptedModel, Turn, answer
+from controller.ports import TaskKey
 from controller.sources.scripted import ScriptedSource
 from tests.world import World
 
@@ -30,13 +31,31 @@ NO_QUERIES = answer({"queries": []})
 NO_QUOTES = answer({"quotes": []})
 
 
+class DraftsApart(ScriptedModel):
+    """A scripted model whose drafts are not a part of its script: most cases end before one.
+
+    It writes nothing of its own, so that the facts' own words are published. `drafts` has what was
+    asked.
+    """
+
+    def __init__(self, script: Iterable[Turn], terms: ModelTerms = LOCAL_TERMS) -> None:
+        super().__init__(script, terms)
+        self.drafts: list[ModelRequest] = []
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Play the next turn, or write an empty draft."""
+        if not request.template.startswith("draft/"):
+            return await super().complete(request)
+        self.drafts.append(request)
+        return await ScriptedModel([answer({"sentences": []})]).complete(request)
+
+
 @dataclass(frozen=True)
-class Ran:
+class Ended:
     """A run that has ended."""
 
     task: ResearchTask
     steps: tuple[ResearchStep, ...]
-    model: ScriptedModel
     report: str
 
     @property
@@ -69,6 +88,13 @@ class Ran:
         return [s.spec.error.error_class for s in self.steps if s.spec.error]
 
 
+@dataclass(frozen=True)
+class Ran(Ended):
+    """A run that has ended, and the model that it asked."""
+
+    model: DraftsApart
+
+
 def quote(text: str, passage: str = "p1") -> ModelReply:
     """Return an answer with one quote."""
     return answer({"quotes": [{"passage": passage, "quote": text}]})
@@ -84,7 +110,7 @@ async def run(
     **spec: Any,  # noqa: ANN401 - any field
 ) -> Ran:
     """Run a task on a scripted model to its end; check what holds of every run."""
-    model = ScriptedModel(script, terms)
+    model = DraftsApart(script, terms)
     world.references.models["scripted"] = model
     if fallback is not None:
         world.references.models["fallback"] = fallback
@@ -92,6 +118,12 @@ async def run(
     key = world.apply(
         modelRef={"name": "scripted"}, progressPolicy={**LIMITS, **(limits or {})}, **spec
     )
+    ended = await finished(world, key)
+    return Ran(ended.task, ended.steps, ended.report, model)
+
+
+async def finished(world: World, key: TaskKey) -> Ended:
+    """Run a task to its end; check what holds of every run."""
     await world.run(key)
     while (task := await world.task(key)).status.terminal_reason is None:
         world.clock.advance(60)
@@ -99,7 +131,7 @@ async def run(
     steps = await world.steps(key)
     check_run(task, steps)
     stored = await world.store.get_report(task)
-    return Ran(task, steps, model, stored.files["report.md"] if stored else "")
+    return Ended(task, steps, stored.files["report.md"] if stored else "")
 
 
 def check_run(task: ResearchTask, steps: tuple[ResearchStep, ...]) -> None:

@@ -11,12 +11,14 @@ import asyncio
 import logging
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from controller.actions.context import Context
 from controller.actions.registry import perform
 from controller.api.errors import (
     ActionError,
     AlreadyExistsError,
+    ModelMistakeError,
     PermanentError,
     RejectedProposalError,
     RetryableError,
@@ -27,8 +29,11 @@ from controller.api.records import SearchRecord, SearchStatus
 from controller.api.step import ActionName, Outcome, StepError
 from controller.fault_points import during
 from controller.loop.accounting import unanswered
+from controller.loop.exchanges import can_shrink
+from controller.loop.found import Found
 from controller.loop.intents import CLOSING_ACTIONS, Intent, ReverifyArguments, SearchArguments
-from controller.loop.recording import Attempt, Found
+from controller.loop.model_policy import capacity_of
+from controller.loop.recording import Attempt
 from controller.loop.reverification import unreachable
 from controller.loop.situation import Situation
 from controller.loop.status import shortened
@@ -37,6 +42,9 @@ from controller.ports import Clock
 logger = logging.getLogger(__name__)
 
 _MAX_MESSAGE = 1024
+
+_DISPENSABLE: Final = frozenset({ActionName.DRAFT, ActionName.REVIEW})
+"""What a model may do for a run that the run can do without."""
 
 
 async def attempt(context: Context, intent: Intent, clock: Clock) -> Attempt:
@@ -148,10 +156,20 @@ def _unchecked(situation: Situation, intent: Intent, error: ActionError) -> Foun
 
 
 def _is_retried(situation: Situation, intent: Intent, error: ActionError) -> bool:
-    """Say whether another attempt follows; the closing summary has one alone."""
+    """Say whether another attempt follows.
+
+    The closing summary has one alone. What a run can do without waits for no endpoint. A prompt
+    that was too large has one smaller one (E10).
+    """
     retries = situation.task.spec.progress_policy.max_action_retries
-    is_once = intent.action is ActionName.SUMMARIZE
-    return isinstance(error, RetryableError) and intent.attempt <= retries and not is_once
+    if intent.attempt > retries or intent.action is ActionName.SUMMARIZE:
+        return False
+    if intent.reservation is not None and error.error_class == "Overflow":
+        capacity = capacity_of(situation, intent.reservation.model)
+        return capacity is not None and can_shrink(situation, intent, capacity)
+    if intent.action in _DISPENSABLE and intent.reservation is not None:
+        return isinstance(error, ModelMistakeError)
+    return isinstance(error, RetryableError)
 
 
 def _subject(intent: Intent, error: ActionError) -> str:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from controller.actions.context import Context
 from controller.api.errors import PermanentError
-from controller.api.model_call import ModelCall, ModelTerms, Reservation
-from controller.api.step import ActionName
-from controller.loop import replies
-from controller.loop.accounting import estimated_tokens, settled, unanswered
-from controller.loop.exchange import ModelReply, ModelRequest
-from controller.loop.intents import Intent, PlanArguments, QuestionArguments
-from controller.loop.model_policy import request_for
-from controller.loop.prompts import fits
-from controller.loop.proposals import proposed
-from controller.loop.recording import Found
-from controller.ports import Model
+from controller.api.model_call import ModelCall, Reservation
+from controller.loop.accounting import settled, unanswered
+from controller.loop.capacity import Capacity
+from controller.loop.exchange import ModelRequest
+from controller.loop.exchanges import found_in, request_for
+from controller.loop.exchanges.parsing import Answered, check_complete
+from controller.loop.found import Found
+from controller.loop.intents import Intent
+from controller.loop.model_policy import capacity_of
+from controller.ports import Model, Sampling
 
 
 async def perform(context: Context, intent: Intent) -> Found:
@@ -29,61 +28,49 @@ async def perform(context: Context, intent: Intent) -> Found:
         PermanentError: no attempt will: the model refused, or the prompt does not fit.
     """
     assert intent.reservation is not None
-    model = _model(context, intent.reservation)
-    request = request_for(context.situation, intent, model.terms)
-    if not fits(request, model.terms):
-        raise PermanentError("Overflow", _too_large(request, model.terms))
-    sent = context.meter.call = _sent(model, intent.reservation, request)
+    model, capacity = _model(context, intent.reservation)
+    request = request_for(context.situation, intent, capacity)
+    if not capacity.fits(request):
+        raise PermanentError("Overflow", _too_large(request, capacity))
+    sent = context.meter.call = _sent(model.sampling, intent.reservation, request)
     reply = await model.complete(request)
-    call = context.meter.call = settled(sent, model.terms, intent.reservation, request, reply)
-    replies.check_complete(reply)
-    return _found(context, intent, reply, model.terms, call)
+    call = context.meter.call = settled(sent, capacity.terms, intent.reservation, request, reply)
+    answered = Answered(reply, request, call, capacity)
+    check_complete(answered)
+    return found_in(context.situation, intent, answered)
 
 
-def _found(
-    context: Context, intent: Intent, reply: ModelReply, terms: ModelTerms, call: ModelCall
-) -> Found:
-    situation = context.situation
-    if intent.action is ActionName.PROPOSE:
-        proposal = proposed(situation, reply)
-        return Found(summary=f"{proposal.action} {proposal.arguments}", proposal=proposal)
-    if intent.action is ActionName.SUMMARIZE:
-        return replies.summarised(situation, reply)
-    match intent.arguments:
-        case PlanArguments() as arguments:
-            return replies.planned(situation, arguments, reply)
-        case QuestionArguments() as arguments if intent.action is ActionName.REFINE:
-            return replies.refined(situation, arguments, reply)
-        case QuestionArguments() as arguments:
-            return replies.extracted(situation, arguments, reply, terms=terms, call=call)
-    raise AssertionError(f"no model has a part in {intent.action}")
-
-
-def _model(context: Context, reserved: Reservation) -> Model:
-    model = context.models.get(reserved.model)
-    if model is None:
+def _model(context: Context, reserved: Reservation) -> tuple[Model, Capacity]:
+    model, capacity = (
+        context.models.get(reserved.model),
+        capacity_of(context.situation, reserved.model),
+    )
+    if model is None or capacity is None:
         raise PermanentError(
             "ModelNotServed", f"the task refers to no model {reserved.model} that can be used"
         )
-    return model
+    return model, capacity
 
 
-def _sent(model: Model, reserved: Reservation, request: ModelRequest) -> ModelCall:
+def _sent(sampling: Sampling, reserved: Reservation, request: ModelRequest) -> ModelCall:
     """Return the charge of a request that is about to be sent: all that was reserved."""
-    sampling = model.sampling
     return unanswered(reserved).model_copy(
         update={
             "requested_model": sampling.requested_model,
             "temperature": sampling.temperature,
             "seed": sampling.seed,
             "prompt_digest": request.digest,
+            "prompt_template": request.template,
+            "prompt_bytes": request.size,
+            "shown": request.shown,
         }
     )
 
 
-def _too_large(request: ModelRequest, terms: ModelTerms) -> str:
+def _too_large(request: ModelRequest, capacity: Capacity) -> str:
     return (
-        f"the smallest prompt is taken to have {estimated_tokens(request.size)} tokens; with "
-        f"{request.max_output_tokens} for the answer it does not fit the window of {terms.name}, "
-        f"{terms.context_window_tokens} (ResearchModel spec.contextWindowTokens)"
+        f"the smallest prompt is taken to have {capacity.prompt_tokens(request)} tokens; with "
+        f"{request.max_output_tokens} for the answer it does not fit the window of "
+        f"{capacity.terms.name}, {capacity.terms.context_window_tokens} "
+        "(ResearchModel spec.contextWindowTokens)"
     )

@@ -28,9 +28,9 @@ from controller.evidence.report import RunSummary, build_report, report_json
 from controller.evidence.report_format import MONEY_BUDGET, BudgetUse, Report
 from controller.fault_points import FaultPoint, reached
 from controller.loop.assessment import Assessment, assess
+from controller.loop.found import Found
 from controller.loop.intents import DraftArguments, PublishArguments
 from controller.loop.journal import UNSEALED, kept
-from controller.loop.recording import Found
 from controller.loop.state import RunState, fold, initial
 from controller.ports import StoredReport
 

@@ -9,8 +9,8 @@ from controller.actions import model, publish, research, reverify
 from controller.actions.context import Context
 from controller.api.records import AskRecord, NoteRecord
 from controller.api.step import ActionName
+from controller.loop.found import Found
 from controller.loop.intents import AskArguments, Intent, NoteArguments
-from controller.loop.recording import Found
 
 
 async def perform(context: Context, intent: Intent) -> Found:

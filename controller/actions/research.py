@@ -21,8 +21,8 @@ from controller.api.records import (
 from controller.api.step import MAX_EVIDENCE_BYTES
 from controller.evidence.terms import weighed_terms
 from controller.loop import extractive
+from controller.loop.found import Found
 from controller.loop.intents import PlanArguments, QuestionArguments, SearchArguments
-from controller.loop.recording import Found
 from controller.loop.state import merged
 from controller.loop.status import shortened
 from controller.ports import Passage, SearchOutcome

@@ -11,8 +11,8 @@ from controller.api.errors import RetryableError
 from controller.api.rounds import Rereading
 from controller.evidence.carrying import DocumentNow
 from controller.loop.extractive import open_round
+from controller.loop.found import Found
 from controller.loop.intents import ReverifyArguments
-from controller.loop.recording import Found
 from controller.loop.reverification import reverified
 
 

@@ -15,6 +15,9 @@ from pydantic import Field
 from controller.api.base import ApiModel, Count, Digest, Money, Name
 from controller.api.model import ResearchModel
 
+MAX_ANSWER: Final = 4096
+"""How much of an answer a step keeps, in characters."""
+
 MICRO: Final = 1_000_000
 """Micro-USD in a dollar, and tokens in the unit of prices."""
 
@@ -75,21 +78,25 @@ class CallFlag(StrEnum):
     USAGE_INVALID = "UsageInvalid"
     CAP_IGNORED = "CapIgnored"
     SUSPECTED_TRUNCATION = "SuspectedTruncation"
+    PROMPT_UNDERESTIMATED = "PromptUnderestimated"
     ANSWER_CUT = "AnswerCut"
 
 
 class ModelCall(ApiModel):
-    """One request to a model, as it is charged (S2.15).
+    """One request to a model, as it is charged (S2.15), and what was answered (S2.9).
 
     What it used is what the endpoint reported; or the step's reservation, where the endpoint
-    reported nothing that can be true, did not answer, or the process died.
+    reported nothing that can be true, did not answer, or the process died. `prompt_template` is
+    the name and version of the prompt's words, `prompt_bytes` its size, `shown` how many passages,
+    facts or claims it held. `answer` is what the model said, cut to its bound (`AnswerCut`);
+    `answer_bytes` and `answer_digest` are of the whole.
     """
 
     prompt_tokens: Count
     cached_tokens: Count = 0
     completion_tokens: Count
     cost_micro_usd: Count
-    flags: Annotated[tuple[CallFlag, ...], Field(max_length=5)] = ()
+    flags: Annotated[tuple[CallFlag, ...], Field(max_length=8)] = ()
     requested_model: ServedName | None = None
     returned_model: ServedName | None = None
     fingerprint: ServedName | None = None
@@ -97,6 +104,12 @@ class ModelCall(ApiModel):
     seed: Count | None = None
     finish_reason: Annotated[str, Field(max_length=64)] | None = None
     prompt_digest: Digest | None = None
+    prompt_template: ServedName | None = None
+    prompt_bytes: Count | None = None
+    shown: Count | None = None
+    answer: Annotated[str, Field(max_length=MAX_ANSWER)] | None = None
+    answer_bytes: Count | None = None
+    answer_digest: Digest | None = None
 
     @property
     def is_usage_unknown(self) -> bool:

@@ -171,10 +171,15 @@ class FactKind(StrEnum):
 
 
 class FactStatus(StrEnum):
-    """What the verifier says of a fact; only `Verified` facts count for anything."""
+    """What is said of a fact; only `Verified` facts count for anything.
+
+    The verifier gives `Verified` and `Rejected`. A `Vetoed` fact has passed every predicate, as
+    its verdicts say, and a soft check has taken it away.
+    """
 
     VERIFIED = "Verified"
     REJECTED = "Rejected"
+    VETOED = "Vetoed"
 
 
 class Predicate(StrEnum):
@@ -185,6 +190,7 @@ class Predicate(StrEnum):
     P2 = "P2"
     P3 = "P3"
     P4 = "P4"
+    P5 = "P5"
     P6 = "P6"
 
 
@@ -200,6 +206,7 @@ class RejectReason(StrEnum):
     BOILERPLATE_SPAN = "BoilerplateSpan"
     ANCHOR_MISSING = "AnchorMissing"
     LOW_COVERAGE = "LowCoverage"
+    POLARITY_MISMATCH = "PolarityMismatch"
     OFF_QUESTION = "OffQuestion"
 
 
@@ -246,6 +253,7 @@ class AnswerReason(StrEnum):
     TOO_FEW_QUERIES = "TooFewQueries"
     TOO_FEW_ORIGINS = "TooFewOrigins"
     LOW_CONFIDENCE = "LowConfidence"
+    VETOED = "Vetoed"
     STEP_LIMIT = "StepLimit"
     RUN_ENDED = "RunEnded"
 
@@ -362,6 +370,21 @@ class ExtractRecord(ApiModel):
     remaining: Count | None = None
 
 
+class Veto(ApiModel):
+    """A fact that a soft check has demoted, and why."""
+
+    fact_id: FactId
+    reason: Annotated[str, Field(max_length=200)] = ""
+
+
+class ReviewRecord(ApiModel):
+    """What a soft check looked at, and what it demoted: it can do nothing else."""
+
+    question_id: Label
+    fact_ids: Annotated[tuple[FactId, ...], Field(max_length=8)]
+    vetoes: Annotated[tuple[Veto, ...], Field(max_length=8)] = ()
+
+
 class PublishRecord(ApiModel):
     """Where a report was written, and the digest of what it says."""
 
@@ -406,9 +429,11 @@ class NoteRecord(ApiModel):
 class ProposalRecord(ApiModel):
     """The action that a model picked and the controller allowed; the next step carries it out.
 
-    `stripped` names arguments that the action does not have; they were left out.
+    `stripped` names arguments that the action does not have; they were left out. `confidence` is
+    how sure the model says it is, in percent: kept for a reader, and asked by no guard (S0.61).
     """
 
     action: Word
     arguments: Annotated[str, Field(max_length=2400, alias="argumentsJSON")]
     stripped: Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(max_length=8)] = ()
+    confidence: Annotated[int, Field(ge=0, le=100)] | None = None

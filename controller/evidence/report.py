@@ -81,6 +81,10 @@ _WHY_MISSING: Final[dict[AnswerReason, tuple[str, str]]] = {
         "Its words occur in the sources, but no passage answers it for certain.",
         "Reword the question in the words of the sources, or add a source that covers it.",
     ),
+    AnswerReason.VETOED: (
+        "What passed every predicate was taken away by a soft check.",
+        "Read the vetoed facts in the journal, or add a source that covers it.",
+    ),
     AnswerReason.STEP_LIMIT: (
         "The steps for one question are used up.",
         "Raise spec.budgets.maxStepsPerQuestion.",
@@ -404,13 +408,14 @@ def _method(findings: Findings) -> ReportMethod:
         for search in findings.searches
         if search.corpus_digest
     }
-    verified = len(findings.verified())
+    verified, vetoed = len(findings.verified()), len(findings.vetoed())
     return ReportMethod(
         searches=len(findings.searches),
         corpora=tuple(corpora.values()),
         documents=len(findings.evidence),
         facts_verified=verified,
-        facts_rejected=len(findings.facts) - verified,
+        facts_rejected=len(findings.facts) - verified - vetoed,
+        facts_vetoed=vetoed or None,
     )
 
 

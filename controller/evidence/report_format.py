@@ -208,6 +208,10 @@ class ReportMethod(ApiModel):
     documents: Annotated[Count, _described("Documents with recorded evidence.", CHECKED_COMPUTED)]
     facts_verified: Annotated[Count, _described("Facts that passed.", CHECKED_COMPUTED)]
     facts_rejected: Annotated[Count, _described("Facts that did not.", CHECKED_COMPUTED)]
+    facts_vetoed: Annotated[
+        Count | None,
+        _described("Facts that passed and that a soft check took away.", CHECKED_COMPUTED),
+    ] = None
 
 
 class Omitted(ApiModel):

@@ -7,7 +7,7 @@ hold cannot exist (docs/verification.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,11 +20,16 @@ from controller.api.records import (
     TermWeight,
     Verdict,
 )
+from controller.evidence.claims import MAXIMUM_CLAIM, one_line, says_the_same
+from controller.evidence.normalisation import normalise
 from controller.evidence.predicates import (
+    Passage,
     check_anchors,
+    check_claim,
     check_coverage,
     check_focus,
     check_found,
+    check_polarity,
     check_quotes,
     check_recorded,
     check_source,
@@ -42,12 +47,14 @@ MAXIMUM_UNFOUND_CLAIM: Final = 1000
 class Candidate:
     """A quote that somebody proposes: from which document, in what words, and about where.
 
-    `hint` is an offset of the document; the occurrence nearest to it is meant.
+    `hint` is an offset of the document; the occurrence nearest to it is meant. `claim` is what the
+    quote says in the proposer's own words; None: the quote speaks for itself.
     """
 
     document_id: str
     wording: str
     hint: int | None = None
+    claim: str | None = None
 
 
 def weights_by_term(recorded: Iterable[TermWeight]) -> dict[str, int]:
@@ -62,9 +69,11 @@ def verify_fact(
     weights: Mapping[str, int],
     language: str = "en",
 ) -> Fact:
-    """Return a candidate as a fact of kind `Quote`, verified or rejected, with all verdicts.
+    """Return a candidate as a fact, verified or rejected, with all verdicts.
 
-    Once the wording is found it is thrown away: claim and quote are the stored slice. What is not
+    Once the wording is found it is thrown away: the quote is the stored slice. So is the claim of
+    a fact of kind `Quote`. A claim that differs from the slice in normal form makes a `Paraphrase`:
+    it is kept as it was given, on one line, without control and invisible characters. What is not
     found has no citation, and its claim is the wording, cut to 1000 characters.
 
     Args:
@@ -83,11 +92,14 @@ def verify_fact(
     if location is None:
         return _not_found(question, candidate, recorded, check_found(location))
     citation = cite(document, stretches, location)
+    worded = one_line(candidate.claim or "")
+    is_quote = not worded or says_the_same(worded, citation.quote)
+    claim = citation.quote if is_quote else _cut(worded)
     fact = Fact(
-        id=fact_id(question.id, citation.quote, [citation]),
+        id=fact_id(question.id, claim, [citation]),
         question_id=question.id,
-        kind=FactKind.QUOTE,
-        claim=citation.quote,
+        kind=FactKind.QUOTE if is_quote else FactKind.PARAPHRASE,
+        claim=claim,
         citations=(citation,),
         status=FactStatus.REJECTED,
         verdicts=(),
@@ -117,19 +129,47 @@ def verify_again(
     passages = passages_of(fact.citations, evidence)
     return (
         *verdicts,
-        check_substance(question_text, passages, language),
-        check_anchors(fact.claim, passages),
+        _substance(fact, question_text, passages, language),
+        check_anchors(fact.claim, passages, language),
         check_coverage(fact.claim, fact.kind, passages, weights, language),
+        *_polarity(fact, passages, weights, language),
         check_focus(question_text, passages, weights, language),
     )
 
 
+def _substance(
+    fact: Fact, question_text: str, passages: Sequence[Passage], language: str
+) -> Verdict:
+    """P2, of the quotes and of the claim where it is worded."""
+    verdict = check_substance(question_text, passages, language)
+    if verdict.passed and fact.kind is FactKind.PARAPHRASE:
+        return check_claim(fact.claim)
+    return verdict
+
+
+def _polarity(
+    fact: Fact, passages: Sequence[Passage], weights: Mapping[str, int], language: str
+) -> Iterator[Verdict]:
+    """P5, of a claim that is worded; a quote has its own negations."""
+    if fact.kind is FactKind.PARAPHRASE:
+        yield check_polarity(fact.claim, passages, weights, language)
+
+
 def agrees(fact: Fact, again: Sequence[Verdict]) -> bool:
-    """Say whether verdicts computed again are those that a stored fact was judged by."""
-    verified = all(verdict.passed for verdict in again)
-    return verified is (fact.status is FactStatus.VERIFIED) and (
+    """Say whether verdicts computed again are those that a stored fact was judged by.
+
+    A vetoed fact has passed, like a verified one: what took it away is no predicate.
+    """
+    passed = all(verdict.passed for verdict in again)
+    return passed is (fact.status is not FactStatus.REJECTED) and (
         not fact.citations or tuple(again) == fact.verdicts
     )
+
+
+def _cut(claim: str) -> str:
+    """Return a claim at a length that a record can hold; one that is cut is too long for P2."""
+    normal = normalise(claim).text
+    return claim if len(normal) <= MAXIMUM_CLAIM else normal[:MAXIMUM_UNFOUND_CLAIM].strip()
 
 
 def _not_found(question: Question, candidate: Candidate, *verdicts: Verdict) -> Fact:

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from controller.api.model_call import MICRO, CallFlag, ModelCall, ModelTerms, Reservation
+from controller.api.base import digest_of
+from controller.api.model_call import (
+    MAX_ANSWER,
+    MICRO,
+    CallFlag,
+    ModelCall,
+    ModelTerms,
+    Reservation,
+)
 from controller.loop.exchange import ModelReply, ModelRequest, ReportedUsage
 
 BYTES_PER_TOKEN: Final = 3
@@ -38,23 +46,6 @@ def cost(terms: ModelTerms, prompt: int, cached: int, completion: int) -> int:
     return -(-total // MICRO)
 
 
-def reservation(terms: ModelTerms, request: ModelRequest, least_output: int = 0) -> Reservation:
-    """Return the worst case of a request.
-
-    `least_output` is the longest answer that this model has given: an endpoint that ignores the
-    cap is taken to ignore it again (E15).
-    """
-    prompt = estimated_tokens(request.size)
-    output = max(request.max_output_tokens, least_output)
-    return Reservation(
-        model=terms.name,
-        generation=terms.generation,
-        prompt_tokens=prompt,
-        output_tokens=output,
-        cost_micro_usd=cost(terms, prompt, 0, output),
-    )
-
-
 def unanswered(reserved: Reservation) -> ModelCall:
     """Return the charge of a call of which nothing is known: all that was reserved."""
     return ModelCall(
@@ -73,14 +64,15 @@ def settled(
     reply: ModelReply,
 ) -> ModelCall:
     """Return the charge of a call that was answered, from the one that it was sent under."""
-    flags: list[CallFlag] = [CallFlag.ANSWER_CUT] if reply.is_cut else []
+    flags: list[CallFlag] = []
     used = _believed(reply.usage, has_answer=_has_answer(reply), flags=flags)
     call = sent.model_copy(
         update={
-            "flags": tuple(flags),
             "returned_model": _short(reply.model),
             "fingerprint": _short(reply.fingerprint),
             "finish_reason": _short(reply.finish_reason, 64),
+            **_answered(reply, flags),
+            "flags": tuple(flags),
         }
     )
     if used is None:
@@ -88,7 +80,9 @@ def settled(
     prompt, cached, completion = used
     if completion > request.max_output_tokens:
         flags.append(CallFlag.CAP_IGNORED)
-    if prompt * TRUNCATED_BELOW < reserved.prompt_tokens:
+    if prompt > reserved.prompt_tokens:
+        flags.append(CallFlag.PROMPT_UNDERESTIMATED)
+    if prompt * TRUNCATED_BELOW < estimated_tokens(request.size):
         flags.append(CallFlag.SUSPECTED_TRUNCATION)
     return call.model_copy(
         update={
@@ -99,6 +93,21 @@ def settled(
             "cost_micro_usd": cost(terms, prompt, cached, completion),
         }
     )
+
+
+def _answered(reply: ModelReply, flags: list[CallFlag]) -> dict[str, object]:
+    """Return what is kept of an answer: a bounded part, and size and digest of the whole (E1)."""
+    said = reply.said
+    if not said:
+        return {}
+    if reply.is_cut or len(said) > MAX_ANSWER:
+        flags.append(CallFlag.ANSWER_CUT)
+    whole = said.encode("utf-8", "replace")
+    return {
+        "answer": _short(said, MAX_ANSWER),
+        "answer_bytes": len(whole),
+        "answer_digest": digest_of(whole.decode()),
+    }
 
 
 def _believed(

@@ -13,9 +13,9 @@ from controller.api.model_call import ModelTerms, Reservation, usd
 from controller.api.reasons import TERMINAL, ExitCode, TerminalReason
 from controller.api.step import ActionName, StepDecision
 from controller.loop.accounting import cost
+from controller.loop.exchanges.summarize import GRACE_OUTPUT_TOKENS, GRACE_PROMPT_TOKENS
 from controller.loop.intents import Intent, SummarizeArguments
-from controller.loop.model_policy import active_terms, with_model
-from controller.loop.prompts import GRACE_OUTPUT_TOKENS, GRACE_PROMPT_TOKENS
+from controller.loop.model_policy import model_in_use, with_model
 from controller.loop.situation import Situation
 
 _LEAST_GRACE_PROMPT: Final = 256
@@ -63,11 +63,17 @@ def over_ceiling(situation: Situation, intent: Intent) -> str | None:
     )
 
 
+def is_affordable(situation: Situation, intent: Intent) -> bool:
+    """Say whether a call that a run can do without fits every budget and the operator's ceiling."""
+    return shortage(situation, intent) is None and over_ceiling(situation, intent) is None
+
+
 def reserve(situation: Situation) -> Reserve:
     """Return what is kept for the closing summary: nothing once it was made."""
-    terms = active_terms(situation)
-    if terms is None or situation.state.model.is_summed_up:
+    capacity = model_in_use(situation)
+    if capacity is None or situation.state.model.is_summed_up:
         return Reserve()
+    terms = capacity.terms
     if terms.context_window_tokens < GRACE_OUTPUT_TOKENS + _LEAST_GRACE_PROMPT:
         return Reserve()
     one, budgets, limit = _grace(terms), situation.task.spec.budgets, situation.cost_limit

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
 
 from controller.api.base import digest_of
 from controller.api.reasons import TerminalReason
@@ -120,9 +121,10 @@ class Assessment:
 
     @property
     def fingerprint(self) -> str:
-        """The progress fingerprint of what is known."""
+        """The progress fingerprint of what is known: that a fact was vetoed is known, too."""
+        vetoed = (f"vetoed {fact.id}" for fact in self.findings.vetoed())
         return fingerprint(
-            facts=(f.id for f in self.findings.verified()),
+            facts=chain((f.id for f in self.findings.verified()), vetoed),
             question_states=((q.question.id, q.state) for q in self.questions),
             predicates_met=(p.name for p in self.predicates if p.met is PredicateMet.TRUE),
             searches=self.findings.searches,

@@ -13,7 +13,7 @@ from typing import Final
 from controller.api.reasons import RunningReason, TerminalReason
 from controller.api.records import NoteKind
 from controller.api.step import ActionName, StepDecision, Verdict
-from controller.loop.allowance import closing_summary
+from controller.loop.allowance import closing_summary, is_affordable
 from controller.loop.breakers import ending_of
 from controller.loop.failures import ErrorCount, Retry
 from controller.loop.intents import (
@@ -22,6 +22,7 @@ from controller.loop.intents import (
     NoteArguments,
     PublishArguments,
 )
+from controller.loop.model_policy import with_model
 from controller.loop.situation import Act, Decision, End, Situation, Wait
 
 MAX_MESSAGE: Final = 1024
@@ -71,8 +72,17 @@ def has_draft(situation: Situation) -> bool:
 
 
 def draft_intent(situation: Situation, decision: StepDecision) -> Intent:
-    """Return the intent to draft today's answers and facts."""
-    return Intent(ActionName.DRAFT, DraftArguments(basis=situation.assessment.basis), decision)
+    """Return the intent to draft today's answers and facts.
+
+    A model writes the draft of a goal that holds, where a call fits what is left. Any other ending
+    has the facts' own words: after a budget has ended a run nothing more is spent on it.
+    """
+    arguments = DraftArguments(basis=situation.assessment.basis)
+    plain = Intent(ActionName.DRAFT, arguments, decision)
+    if not situation.assessment.goal_holds or not situation.assessment.findings.verified():
+        return plain
+    written = with_model(situation, plain)
+    return written if is_affordable(situation, written) else plain
 
 
 def closing_failure(situation: Situation) -> ErrorCount | None:

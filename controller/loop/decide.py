@@ -37,6 +37,7 @@ from controller.loop.model_policy import chosen, planning_turn, upcoming
 from controller.loop.pace import busy
 from controller.loop.rounds import goes_on_without_sources, next_round
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
+from controller.loop.soft_check import review_due
 from controller.loop.state import RunState, reopened
 from controller.loop.validity import fault_of
 
@@ -320,6 +321,12 @@ def planning_interval(situation: Situation) -> Decision | None:
     return Act(with_attempt(situation, intent)) if intent else None
 
 
+def soft_check(situation: Situation) -> Decision | None:
+    """What a model has worded is looked at once more before it counts as an answer."""
+    intent = review_due(situation)
+    return Act(with_attempt(situation, intent)) if intent else None
+
+
 def next_action(situation: Situation) -> Decision | None:
     """Do what the policy says, or what the model proposed."""
     intent = chosen(situation)
@@ -378,6 +385,7 @@ GUARDS: Final[tuple[Guard, ...]] = (
     spend_ceiling,  # only what would be sent waits for the others
     model_busy,  # last of the waits: it ends soonest
     planning_interval,  # a turn of its own
+    soft_check,  # before the question is concluded
     next_action,
     nothing_left,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from controller.api.model_call import ModelTerms
-from controller.loop.model_policy import active_terms, chosen, request_for
-from controller.loop.prompts import fits
+from controller.loop.capacity import Capacity
+from controller.loop.exchanges import request_for
+from controller.loop.model_policy import capacity_of, chosen, model_in_use
 from controller.loop.situation import Situation
 
 FALLBACK_MODEL: Final = "FallbackModel"
@@ -21,23 +21,24 @@ def switch_to_fallback(situation: Situation) -> str | None:
     the next call fits.
     """
     has_fallback = bool(situation.models[1:])
-    if situation.state.model.is_degraded or not has_fallback or active_terms(situation) is None:
+    if situation.state.model.is_degraded or not has_fallback or model_in_use(situation) is None:
         return None
     percent = situation.task.spec.progress_policy.degrade_at_percent
     reached = [f"{n} {used}/{limit}" for n, used, limit in _budgets(situation)
                if limit and used * 100 >= limit * percent]  # fmt: skip
-    if not reached or not _can_take_over(situation, situation.models[-1]):
+    fallback = capacity_of(situation, situation.models[-1].name)
+    if not reached or fallback is None or not _can_take_over(situation, fallback):
         return None
     return f"{percent} % of a budget are used ({', '.join(reached)})"
 
 
-def _can_take_over(situation: Situation, fallback: ModelTerms) -> bool:
-    if situation.cost_limit is not None and not fallback.is_priced:
+def _can_take_over(situation: Situation, fallback: Capacity) -> bool:
+    if situation.cost_limit is not None and not fallback.terms.is_priced:
         return False
     intent = chosen(situation)
     if intent is None or intent.reservation is None:
         return intent is not None
-    return fits(request_for(situation, intent, fallback), fallback)
+    return fallback.fits(request_for(situation, intent, fallback))
 
 
 def _budgets(situation: Situation) -> Iterator[tuple[str, int, int]]:

@@ -26,7 +26,8 @@ class Tool:
 class ModelRequest:
     """One request: exactly one of `answer_schema` and `tools` says how it is to be answered.
 
-    `max_output_tokens` is always sent: an answer without a cap may have no end.
+    `max_output_tokens` is always sent: an answer without a cap may have no end. `template` is the
+    name and version of the prompt's words, `shown` how many passages, facts or claims are in it.
     """
 
     instructions: str
@@ -34,6 +35,8 @@ class ModelRequest:
     max_output_tokens: int
     answer_schema: Mapping[str, Any] | None = None
     tools: tuple[Tool, ...] = ()
+    template: str = ""
+    shown: int = 0
 
     @property
     def _content(self) -> list[Any]:
@@ -88,3 +91,10 @@ class ModelReply:
     model: str | None = None
     fingerprint: str | None = None
     is_cut: bool = False
+
+    @property
+    def said(self) -> str:
+        """All that the model said, as one text: its words, its calls as JSON, its refusal."""
+        calls = [[call.name, call.arguments] for call in self.calls]
+        parts = (self.text, canonical_json(calls) if calls else None, self.refusal)
+        return "\n".join(part for part in parts if part)

@@ -25,6 +25,7 @@ from controller.evidence.support import question_weights
 from controller.evidence.verification import Candidate, verify_fact
 from controller.evidence.windows import Ranked, best_windows
 from controller.loop.assessment import concluded
+from controller.loop.found import Found
 from controller.loop.intents import (
     DraftArguments,
     Intent,
@@ -33,7 +34,6 @@ from controller.loop.intents import (
     ReverifyArguments,
 )
 from controller.loop.passages import ranked_passages
-from controller.loop.recording import Found
 from controller.loop.rounds import opening
 from controller.loop.situation import Situation
 

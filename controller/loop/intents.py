@@ -46,7 +46,7 @@ class SearchArguments(ApiModel):
 
 
 class QuestionArguments(ApiModel):
-    """The question that `Extract`, `Refine` or `Conclude` works on."""
+    """The question that `Extract`, `Review`, `Refine` or `Conclude` works on."""
 
     question_id: Label
 
@@ -119,6 +119,7 @@ ARGUMENTS: Final[dict[ActionName, type[Arguments]]] = {
     ActionName.SEARCH: SearchArguments,
     ActionName.EXTRACT: QuestionArguments,
     ActionName.REFINE: QuestionArguments,
+    ActionName.REVIEW: QuestionArguments,
     ActionName.CONCLUDE: QuestionArguments,
     ActionName.REVERIFY: ReverifyArguments,
     ActionName.DRAFT: DraftArguments,

@@ -12,10 +12,14 @@ from typing import Final
 
 from controller.api.records import NoteKind, PassagePlace, ProposalRecord, Statement
 from controller.api.step import ActionName, Outcome, ResearchStepSpec
+from controller.loop.capacity import Shown
 from controller.loop.intents import PlanArguments
 
 MAX_LESSONS: Final = 5
 """How many failures the next prompt tells of: the newest."""
+
+MAX_ANSWER: Final = 400
+"""How much of a refused answer the next prompt shows, in characters."""
 
 PROPOSED: Final = "Proposed"
 """The reason of a step that carries out what a model proposed."""
@@ -26,11 +30,12 @@ _SETTLED: Final = frozenset({Outcome.COMPLETED, Outcome.FAILED, Outcome.REJECTED
 
 @dataclass(frozen=True)
 class Lesson:
-    """A failure of the model that a prompt tells of: what was tried, and what was wrong."""
+    """A failure of the model that a prompt tells of: what was tried, answered, and was wrong."""
 
     action: ActionName
     error_class: str
     message: str
+    answer: str | None = None
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,9 @@ class Memory:
 
     `planned_at` is the number of steps at the last planning turn. `given_up` is the action and its
     arguments that the model failed at for good: where the extractive policy takes over, it does
-    that step. `longest_answers` is in tokens, by model. `named_fields` are what the model has asked
-    the user for.
+    that step. `calls_shown` is what each model's calls have shown of its size. `named_fields` are
+    what the model has asked the user for. `reviewed` are the facts that a soft check has looked at,
+    `unreviewed` the questions at which it failed for good.
     """
 
     proposal: ProposalRecord | None = None
@@ -49,10 +55,12 @@ class Memory:
     given_up: tuple[ActionName, str] | None = None
     lessons: tuple[Lesson, ...] = ()
     shown: Mapping[str, frozenset[PassagePlace]] = field(default_factory=dict)
-    longest_answers: Mapping[str, int] = field(default_factory=dict)
+    calls_shown: Mapping[str, Shown] = field(default_factory=dict)
     closing_summary: tuple[Statement, ...] | None = None
     is_summed_up: bool = False
     named_fields: tuple[str, ...] = ()
+    reviewed: frozenset[str] = frozenset()
+    unreviewed: frozenset[str] = frozenset()
 
     def after(self, spec: ResearchStepSpec, steps: int) -> Memory:
         """Return the memory after a step; `steps` is the number of counted steps with it."""
@@ -73,10 +81,12 @@ class Memory:
             given_up=_given_up(spec),
             lessons=self._lessons(spec),
             shown=self._shown(spec),
-            longest_answers=self._longest_answers(spec),
+            calls_shown=self._calls_shown(spec),
             named_fields=self._named_fields(spec),
             is_summed_up=self.is_summed_up or spec.action is ActionName.SUMMARIZE,
             closing_summary=spec.closing_summary or self.closing_summary,
+            reviewed=self.reviewed | set(spec.review.fact_ids if spec.review else ()),
+            unreviewed=self.unreviewed | _review_given_up(spec),
         )
 
     def without_questions(self, ids: Iterable[str]) -> Memory:
@@ -87,12 +97,14 @@ class Memory:
     def _proposal(self, spec: ResearchStepSpec) -> ProposalRecord | None:
         if spec.proposal is not None:
             return spec.proposal
-        return None if spec.outcome in _SETTLED else self.proposal
+        is_between = spec.outcome not in _SETTLED or spec.action is ActionName.REVIEW
+        return self.proposal if is_between else None
 
     def _lessons(self, spec: ResearchStepSpec) -> tuple[Lesson, ...]:
         if spec.model_call is None or spec.error is None:
             return self.lessons
-        lesson = Lesson(spec.action, spec.error.error_class, spec.error.message)
+        answer = (spec.model_call.answer or "")[:MAX_ANSWER] or None
+        lesson = Lesson(spec.action, spec.error.error_class, spec.error.message, answer)
         return (*self.lessons, lesson)[-MAX_LESSONS:]
 
     def _shown(self, spec: ResearchStepSpec) -> Mapping[str, frozenset[PassagePlace]]:
@@ -107,19 +119,23 @@ class Memory:
             return self.named_fields
         return tuple(dict.fromkeys((*self.named_fields, *spec.ask.fields)))
 
-    def _longest_answers(self, spec: ResearchStepSpec) -> Mapping[str, int]:
+    def _calls_shown(self, spec: ResearchStepSpec) -> Mapping[str, Shown]:
         call, reserved = spec.model_call, spec.reservation
         if call is None or reserved is None or call.is_usage_unknown:
-            return self.longest_answers
-        model = reserved.model
-        longest = max(self.longest_answers.get(model, 0), call.completion_tokens)
-        return {**self.longest_answers, model: longest}
+            return self.calls_shown
+        before = self.calls_shown.get(reserved.model, Shown())
+        return {**self.calls_shown, reserved.model: before.after(call)}
 
 
 def _is_planning_turn(spec: ResearchStepSpec) -> bool:
     if spec.action is not ActionName.PLAN or spec.outcome not in _SETTLED:
         return False
     return PlanArguments.model_validate_json(spec.arguments).is_planning_turn is True
+
+
+def _review_given_up(spec: ResearchStepSpec) -> frozenset[str]:
+    is_spent = spec.action is ActionName.REVIEW and spec.outcome is Outcome.FAILED
+    return frozenset({spec.question_id}) if is_spent and spec.question_id else frozenset()
 
 
 def _given_up(spec: ResearchStepSpec) -> tuple[ActionName, str] | None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from controller.api.model_call import ModelTerms
 from controller.api.step import ActionName, StepDecision, Verdict
 from controller.api.task import DecisionPolicy, OnModelFailure
-from controller.loop.accounting import reservation
 from controller.loop.assessment import Need
 from controller.loop.breakers import model_set_aside
-from controller.loop.exchange import ModelRequest
+from controller.loop.capacity import Capacity, Shown
+from controller.loop.exchanges import MODEL_ACTIONS, request_for
+from controller.loop.exchanges.propose import intent_of_proposal, is_still_legal, legal_actions
 from controller.loop.intents import (
     Intent,
     PlanArguments,
@@ -24,29 +24,7 @@ from controller.loop.intents import (
     parse_arguments,
 )
 from controller.loop.policy import next_intent
-from controller.loop.prompts import request_of
-from controller.loop.proposals import (
-    intent_of_proposal,
-    is_still_legal,
-    legal_actions,
-    propose_request,
-)
 from controller.loop.situation import Situation, remembered
-
-MODEL_ACTIONS: Final = frozenset(
-    {
-        ActionName.PLAN,
-        ActionName.REFINE,
-        ActionName.EXTRACT,
-        ActionName.PROPOSE,
-        ActionName.SUMMARIZE,
-    }
-)
-"""The actions that a model carries out where the task has one."""
-
-MODEL_ONLY: Final = frozenset({ActionName.PROPOSE, ActionName.SUMMARIZE})
-"""Those that there are for a model alone: without one they are not decided."""
-
 
 _PROPOSE: Final = Intent(
     ActionName.PROPOSE,
@@ -56,12 +34,19 @@ _PROPOSE: Final = Intent(
 
 
 @remembered
-def active_terms(situation: Situation) -> ModelTerms | None:
+def model_in_use(situation: Situation) -> Capacity | None:
     """Return the model in use: the first one, the fallback after the switch, or none."""
     is_set_aside = model_set_aside(situation.task.spec, situation.state) is not None
     if not situation.models or is_set_aside:
         return None
-    return situation.models[-1 if situation.state.model.is_degraded else 0]
+    name = situation.models[-1 if situation.state.model.is_degraded else 0].name
+    return capacity_of(situation, name)
+
+
+def capacity_of(situation: Situation, name: str) -> Capacity | None:
+    """Return a model of the task by its name, with what its calls have shown; None: no such."""
+    shown = situation.state.model.calls_shown.get(name, Shown())
+    return next((Capacity(t, shown) for t in situation.models if t.name == name), None)
 
 
 @remembered
@@ -89,7 +74,7 @@ def planning_turn(situation: Situation) -> Intent | None:
     since = situation.state.usage.steps - situation.state.model.planned_at
     views = situation.assessment.questions
     ids = tuple(v.question.id for v in views if v.is_workable and v.need is not Need.CONCLUDE)
-    if situation.assessment.to_reverify or active_terms(situation) is None:
+    if situation.assessment.to_reverify or model_in_use(situation) is None:
         return None
     if not interval or since < interval or not ids:
         return None
@@ -105,29 +90,24 @@ def upcoming(situation: Situation) -> Intent | None:
 
 def with_model(situation: Situation, intent: Intent) -> Intent:
     """Return the intent with the worst case of its call, if a model carries it out."""
-    terms = active_terms(situation)
-    if terms is None or intent.action not in MODEL_ACTIONS or _is_taken_over(situation, intent):
+    capacity = model_in_use(situation)
+    if capacity is None or intent.action not in MODEL_ACTIONS or _is_taken_over(situation, intent):
         return intent
-    longest = situation.state.model.longest_answers.get(terms.name, 0)
-    request = request_for(situation, intent, terms)
-    return replace(intent, reservation=reservation(terms, request, longest))
-
-
-def request_for(situation: Situation, intent: Intent, terms: ModelTerms) -> ModelRequest:
-    """Return what the model is asked for an action: the same bytes whenever it is made."""
-    if intent.action is ActionName.PROPOSE:
-        return propose_request(situation, terms.max_output_tokens)
-    return request_of(situation, intent.action, intent.arguments, terms)
+    request = request_for(situation, intent, capacity)
+    return replace(intent, reservation=capacity.reservation(request))
 
 
 def _proposes(situation: Situation) -> bool:
     if situation.task.spec.decision_policy is not DecisionPolicy.MODEL_PROPOSED:
         return False
-    return active_terms(situation) is not None and not _is_taken_over(situation, _PROPOSE)
+    return model_in_use(situation) is not None and not _is_taken_over(situation, _PROPOSE)
 
 
 def _is_taken_over(situation: Situation, intent: Intent) -> bool:
     """Say whether the extractive policy does what the model has just failed at for good."""
-    takes_over = situation.task.spec.on_model_failure is OnModelFailure.EXTRACTIVE
+    takes_over = (
+        situation.task.spec.on_model_failure is OnModelFailure.EXTRACTIVE
+        or intent.action is ActionName.DRAFT  # what is verified is published in any case
+    )
     given_up = situation.state.model.given_up
     return takes_over and given_up == (intent.action, intent.arguments_json)

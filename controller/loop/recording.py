@@ -12,19 +12,6 @@ from datetime import datetime, timedelta
 from controller.api.base import API_VERSION, digest_of
 from controller.api.meta import ObjectMeta, OwnerReference
 from controller.api.model_call import ModelCall
-from controller.api.records import (
-    Answer,
-    AskRecord,
-    Evidence,
-    ExtractRecord,
-    NoteRecord,
-    PlanRecord,
-    ProposalRecord,
-    PublishRecord,
-    SearchRecord,
-    Statement,
-)
-from controller.api.rounds import ReverifyRecord, RoundOpening
 from controller.api.step import (
     FORMAT_VERSION,
     ActionClass,
@@ -40,30 +27,11 @@ from controller.api.step import (
 from controller.api.task import Pending, ResearchTaskSpec
 from controller.loop import journal
 from controller.loop.assessment import Assessment, assess
+from controller.loop.found import Found
 from controller.loop.intents import CLOSING_ACTIONS, Intent, parse_arguments
 from controller.loop.situation import Situation
 from controller.loop.state import apply
 from controller.loop.status import shortened
-
-
-@dataclass(frozen=True)
-class Found:
-    """What an action found: a sentence for people, and the record that its step carries."""
-
-    summary: str
-    plan: PlanRecord | None = None
-    search: SearchRecord | None = None
-    evidence: tuple[Evidence, ...] = ()
-    extract: ExtractRecord | None = None
-    answer: Answer | None = None
-    statements: tuple[Statement, ...] | None = None
-    publish: PublishRecord | None = None
-    ask: AskRecord | None = None
-    note: NoteRecord | None = None
-    proposal: ProposalRecord | None = None
-    closing_summary: tuple[Statement, ...] | None = None
-    opening: RoundOpening | None = None
-    reverify: ReverifyRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -175,6 +143,7 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Record:
         model_call=attempt.model_call,
         opening=found.opening,
         reverify=found.reverify,
+        review=found.review,
         fingerprint=journal.UNSEALED,
         previous_digest=state.digest,
         digest=journal.UNSEALED,

@@ -6,8 +6,8 @@ from typing import Final
 
 from controller.api.rounds import Rereading, ReverifyRecord
 from controller.evidence.carrying import DocumentNow, carry
+from controller.loop.found import Found
 from controller.loop.intents import ReverifyArguments
-from controller.loop.recording import Found
 from controller.loop.situation import Situation
 from controller.loop.status import shortened
 

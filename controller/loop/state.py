@@ -18,6 +18,7 @@ from controller.api.records import (
     Block,
     Evidence,
     Fact,
+    FactStatus,
     NoteKind,
     PublishRecord,
     Query,
@@ -284,6 +285,15 @@ def _extracted(state: RunState, spec: ResearchStepSpec) -> RunState:
     )
 
 
+def _reviewed(state: RunState, spec: ResearchStepSpec) -> RunState:
+    vetoed = {veto.fact_id for veto in _required(spec.review, spec).vetoes}
+    facts = tuple(
+        f.model_copy(update={"status": FactStatus.VETOED}) if f.id in vetoed else f
+        for f in state.facts
+    )
+    return replace(state, facts=facts, statements=None if vetoed else state.statements)
+
+
 def _concluded(state: RunState, spec: ResearchStepSpec) -> RunState:
     answer = _required(spec.answer, spec)
     if answer.state is QuestionState.OPEN:
@@ -370,6 +380,7 @@ _FOUND: Final = {
     ActionName.REFINE: _planned,
     ActionName.SEARCH: _searched,
     ActionName.EXTRACT: _extracted,
+    ActionName.REVIEW: _reviewed,
     ActionName.CONCLUDE: _concluded,
     ActionName.REVERIFY: _reverified,
     ActionName.DRAFT: _drafted,

@@ -90,6 +90,7 @@ ORDER = [
     "spend_ceiling",
     "model_busy",
     "planning_interval",
+    "soft_check",
     "next_action",
     "nothing_left",
 ]

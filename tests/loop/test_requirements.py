@@ -13,8 +13,8 @@ from controller.api.records import SearchRecord, SearchStatus
 from controller.api.step import ActionName, Outcome, StepError
 from controller.loop.assessment import assess
 from controller.loop.decide import decide
+from controller.loop.exchanges import MODEL_ACTIONS
 from controller.loop.intents import ARGUMENTS, SearchArguments
-from controller.loop.model_policy import MODEL_ONLY
 from controller.loop.recording import pending_of, record
 from controller.loop.situation import Act
 from controller.loop.state import RunState, apply
@@ -25,7 +25,7 @@ from tests.steps import step
 
 # S0.12, S0.60
 def test_every_action_has_its_arguments_and_what_carries_it_out() -> None:
-    assert set(ARGUMENTS) == set(registry._ACTIONS) | MODEL_ONLY == set(ActionName)
+    assert set(ARGUMENTS) == set(registry._ACTIONS) | MODEL_ACTIONS == set(ActionName)
 
 
 # S0.13

@@ -170,7 +170,7 @@ async def test_numbers_in_strings_are_numbers(world: World) -> None:
 @pytest.mark.parametrize(
     ("parts_of", "cost", "flags"),
     [
-        ({"cached_tokens": 900, "reasoning_tokens": 80}, 390, ()),
+        ({"cached_tokens": 900, "reasoning_tokens": 80}, 390, (CallFlag.PROMPT_UNDERESTIMATED,)),
         ({"cached_tokens": 1001}, None, (CallFlag.USAGE_INVALID,)),
         ({"reasoning_tokens": 101}, None, (CallFlag.USAGE_INVALID,)),
     ],
@@ -368,7 +368,7 @@ async def test_the_report_shows_what_the_model_has_used(world: World) -> None:
     )
     tokens = ran.usage.prompt_tokens + ran.usage.completion_tokens
     rows = (
-        "| maxModelCalls | 2 | 9 |",
+        "| maxModelCalls | 3 | 9 |",
         f"| maxTokens | {tokens} | 200000 |",
         f"| maxCostUSD | {ran.usage.cost_usd} | 0.5 |",
     )

@@ -12,7 +12,7 @@ from controller.api.step import ActionName, Outcome
 from controller.loop.exchange import ModelReply
 from controller.models.scripted import ScriptedModel, answer, call, calls
 from controller.sources.scripted import ScriptedSource
-from tests.model_runs import LIMITS, NO_QUERIES, Ran, quote, run
+from tests.model_runs import LIMITS, NO_QUERIES, DraftsApart, Ran, quote, run
 from tests.world import World
 
 SEARCH = call("Search", {"questionId": "glow", "sourceName": "lamp", "query": "lamp lumens"})
@@ -284,7 +284,7 @@ async def test_a_round_verifies_what_is_known_before_the_model_picks_anything(
     world: World,
 ) -> None:
     script = [PLAN, NO_QUERIES, SEARCH, EXTRACT, FOUND, CONCLUDE, CONCLUDE]
-    model = ScriptedModel(script)
+    model = DraftsApart(script)
     world.references.models["scripted"] = model
     spec: dict[str, Any] = {
         "modelRef": {"name": "scripted"}, "decisionPolicy": "ModelProposed",

@@ -18,20 +18,25 @@ from controller.api.errors import RejectedProposalError
 from controller.api.records import ProposalRecord
 from controller.api.step import ActionName, StepDecision, Verdict
 from controller.loop.assessment import Need, QuestionView
+from controller.loop.capacity import Capacity
 from controller.loop.clarification import MAX_FIELDS, placeholders, unanswered
-from controller.loop.exchange import ModelReply, ModelRequest, Tool, ToolCall
+from controller.loop.exchange import ModelRequest, Tool, ToolCall
+from controller.loop.exchanges.framing import framed
+from controller.loop.exchanges.parsing import Answered, storable
+from controller.loop.found import Found
 from controller.loop.intents import (
     Arguments,
     AskArguments,
     Intent,
     PlanArguments,
+    ProposeArguments,
     QuestionArguments,
     SearchArguments,
 )
 from controller.loop.memory import PROPOSED
 from controller.loop.passages import ranked_passages
-from controller.loop.prompts import frame, instructions
 from controller.loop.situation import Situation
+from controller.prompts import INSTRUCTIONS, PROPOSE
 
 _DESCRIPTIONS: Final[Mapping[ActionName, str]] = {
     ActionName.PLAN: "Write queries for the questions that have none.",
@@ -41,6 +46,10 @@ _DESCRIPTIONS: Final[Mapping[ActionName, str]] = {
     ActionName.REFINE: "Write further queries for a question whose queries are all asked.",
     ActionName.ASK: "Ask the user for what only the user can know; name each as one short word.",
 }
+
+
+CONFIDENCE: Final = "confidence"
+"""The argument in which a model may say how sure it is, in percent; no guard reads it."""
 
 
 def legal_actions(situation: Situation) -> Mapping[ActionName, tuple[str, ...]]:
@@ -62,7 +71,7 @@ def legal_actions(situation: Situation) -> Mapping[ActionName, tuple[str, ...]]:
     return {action: ids for action, ids in legal.items() if ids}
 
 
-def propose_request(situation: Situation, max_output_tokens: int) -> ModelRequest:
+def propose_request(situation: Situation, _: ProposeArguments, capacity: Capacity) -> ModelRequest:
     """Ask the model to pick exactly one of the legal actions, as a call of a tool."""
     legal = legal_actions(situation)
     views = "\n".join(
@@ -70,11 +79,11 @@ def propose_request(situation: Situation, max_output_tokens: int) -> ModelReques
         for v in situation.assessment.questions
     )
     sources = ", ".join(r.name for r in situation.task.spec.source_refs)
-    asked = f"Pick the next action: exactly one call.\nSources: {sources}\nQuestions:\n{views}"
     return ModelRequest(
-        instructions=instructions(),
-        prompt=frame(situation, asked),
-        max_output_tokens=max_output_tokens,
+        instructions=INSTRUCTIONS.text,
+        prompt=framed(situation, PROPOSE.filled(sources=sources, questions=views)),
+        max_output_tokens=capacity.terms.max_output_tokens,
+        template=str(PROPOSE),
         tools=tuple(
             Tool(action, _DESCRIPTIONS[action], _schema(situation, action, ids))
             for action, ids in legal.items()
@@ -82,13 +91,14 @@ def propose_request(situation: Situation, max_output_tokens: int) -> ModelReques
     )
 
 
-def proposed(situation: Situation, reply: ModelReply) -> ProposalRecord:
+def proposed(situation: Situation, _: ProposeArguments, answered: Answered) -> Found:
     """Return the one action that a reply proposes, if it is legal now.
 
     Raises:
         RejectedProposalError: several calls, none, an unknown or an illegal action, or arguments
             that are missing or malformed. The message says what is legal.
     """
+    reply = answered.reply
     if len(reply.calls) > 1:
         raise RejectedProposalError(
             "MultipleActions",
@@ -108,11 +118,14 @@ def proposed(situation: Situation, reply: ModelReply) -> ProposalRecord:
     if named is not None and named not in legal[action]:
         raise _rejected(situation, "IllegalAction", f"{action} is not legal for {named[:60]!r}")
     fields = {f.alias or name for name, f in type(arguments).model_fields.items()}
-    return ProposalRecord(
+    stripped = sorted(storable(n)[:64] for n in given if n not in {*fields, CONFIDENCE})
+    proposal = ProposalRecord(
         action=action,
         arguments=canonical_json(arguments.to_json()),
-        stripped=tuple(sorted(str(n)[:64] for n in given if n not in fields))[:8],
+        stripped=tuple(stripped)[:8],
+        confidence=_confidence(given),
     )
+    return Found(f"{proposal.action} {proposal.arguments}", proposal=proposal)
 
 
 def is_still_legal(situation: Situation, intent: Intent) -> bool:
@@ -134,6 +147,13 @@ def intent_of_proposal(proposal: ProposalRecord, parse: Callable[..., Arguments]
     action = ActionName(proposal.action)
     decision = StepDecision(verdict=Verdict.CONTINUE, reason=PROPOSED)
     return Intent(action, parse(action, proposal.arguments), decision)
+
+
+def _confidence(given: Mapping[str, Any]) -> int | None:
+    """Return how sure the model says it is; anything but a percentage is left out."""
+    said = given.get(CONFIDENCE)
+    is_percent = isinstance(said, int) and not isinstance(said, bool) and said in range(101)
+    return said if is_percent else None
 
 
 def _given(situation: Situation, call: ToolCall) -> dict[str, Any]:

@@ -146,7 +146,7 @@ class Readiness:
     async def _reconcile_model(self, key: ReferenceKey) -> float:
         model = await self._store.get_model(key.namespace, key.name)
         before = model.status
-        reason, message = await self._model_readiness(model)
+        reason, message = await self._model_readiness(key, model)
         condition = _condition(model.metadata, reason, message, self._clock.now())
         status = ResearchModelStatus(
             observed_generation=model.metadata.generation,
@@ -154,16 +154,24 @@ class Readiness:
         )
         if status != before:
             await self._store.write_model_status(model, status)
-        if _ready(before.conditions) != _ready(status.conditions):
-            self._on_change(key)
         return self._check_seconds if _ready(status.conditions) else LOOK_AGAIN_SECONDS
 
-    async def _model_readiness(self, model: ResearchModel) -> tuple[ReadyReason, str]:
-        """Return whether a model can be asked; what its endpoint says of itself only warns."""
+    async def _model_readiness(
+        self, key: ReferenceKey, model: ResearchModel
+    ) -> tuple[ReadyReason, str]:
+        """Return whether a model can be asked; what its endpoint says of itself only warns.
+
+        Whoever waits is told before the endpoint is asked, which may be slow to answer.
+        """
+        was_ready = _ready(model.status.conditions)
         try:
             ready = await self._resolver.ready_model(model, max_age_seconds=0)
         except ModelNotReadyError as error:
+            if was_ready:
+                self._on_change(key)
             return error.reason, str(error)
+        if not was_ready:
+            self._on_change(key)
         warning = await ready.probe()
         if warning is None:
             return ReadyReason.READY, _MODEL_READY

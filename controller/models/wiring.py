@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import Callable
+from importlib import import_module
+from typing import Final
 
 import httpx2
 
 from controller.api.model import ResearchModel
+from controller.loop.exchange import ModelReply, ModelRequest
 from controller.models.credentials import Credentials
 from controller.models.endpoint import EndpointModel
 from controller.ports import Clock, Model
+
+_CARRIER: Final = "controller.models.carrier"
+"""The one module that imports the SDK."""
+
+
+class _LoadedModel(EndpointModel):
+    """A model whose SDK is imported beside the event loop: that takes about a second, once."""
+
+    async def probe(self) -> str | None:
+        await _load_sdk()
+        return await super().probe()
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        await _load_sdk()
+        return await super().complete(request)
+
+
+async def _load_sdk() -> None:
+    if _CARRIER not in sys.modules:
+        await asyncio.to_thread(import_module, _CARRIER)
 
 
 def model_maker(
@@ -26,7 +51,7 @@ def model_maker(
     """
 
     def make(resource: ResearchModel) -> Model:
-        return EndpointModel(
+        return _LoadedModel(
             resource, client=client, credentials=credentials_of(resource), clock=clock
         )
 

@@ -47,6 +47,15 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(entry, ensure_ascii=False)
 
 
+def quiet_transports() -> None:
+    """Keep what HTTP libraries log out of the log: at `debug`, headers of answers are in it.
+
+    An endpoint can echo the key that it was sent in any header.
+    """
+    for name in ("httpcore2", "httpx2", "openai"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
 def configure_logging(log_format: LogFormat, level: LogLevel) -> None:
     """Send the root logger to standard error, in one format."""
     handler = logging.StreamHandler(sys.stderr)
@@ -55,3 +64,4 @@ def configure_logging(log_format: LogFormat, level: LogLevel) -> None:
     else:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    quiet_transports()

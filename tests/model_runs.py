@@ -12,6 +12,7 @@ from controller.api.task import ResearchTask, Usage
 from controller.loop.exchange import ModelReply, ModelRequest
 from controller.loop.replay import decided_again, reduced
 from controller.models.scripted import LOCAL_TERMS, ScriptedModel, Turn, answer
+from controller.ports import TaskKey
 from controller.sources.scripted import ScriptedSource
 from tests.world import World
 
@@ -50,12 +51,11 @@ class DraftsApart(ScriptedModel):
 
 
 @dataclass(frozen=True)
-class Ran:
+class Ended:
     """A run that has ended."""
 
     task: ResearchTask
     steps: tuple[ResearchStep, ...]
-    model: DraftsApart
     report: str
 
     @property
@@ -88,6 +88,13 @@ class Ran:
         return [s.spec.error.error_class for s in self.steps if s.spec.error]
 
 
+@dataclass(frozen=True)
+class Ran(Ended):
+    """A run that has ended, and the model that it asked."""
+
+    model: DraftsApart
+
+
 def quote(text: str, passage: str = "p1") -> ModelReply:
     """Return an answer with one quote."""
     return answer({"quotes": [{"passage": passage, "quote": text}]})
@@ -111,6 +118,12 @@ async def run(
     key = world.apply(
         modelRef={"name": "scripted"}, progressPolicy={**LIMITS, **(limits or {})}, **spec
     )
+    ended = await finished(world, key)
+    return Ran(ended.task, ended.steps, ended.report, model)
+
+
+async def finished(world: World, key: TaskKey) -> Ended:
+    """Run a task to its end; check what holds of every run."""
     await world.run(key)
     while (task := await world.task(key)).status.terminal_reason is None:
         world.clock.advance(60)
@@ -118,7 +131,7 @@ async def run(
     steps = await world.steps(key)
     check_run(task, steps)
     stored = await world.store.get_report(task)
-    return Ran(task, steps, model, stored.files["report.md"] if stored else "")
+    return Ended(task, steps, stored.files["report.md"] if stored else "")
 
 
 def check_run(task: ResearchTask, steps: tuple[ResearchStep, ...]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from controller.api.errors import ActionError, BlockedAddressError, PermanentError, RetryableError
 
@@ -56,5 +55,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _host(url: str) -> str:
     """Return host and port of an address, and nothing else of it."""
-    parts = urlsplit(url)
-    return parts.netloc.rpartition("@")[2] or url
+    authority = url.partition("://")[2]
+    for end in "/?#":
+        authority = authority.partition(end)[0]
+    return authority.rpartition("@")[2]

@@ -18,8 +18,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from http import HTTPStatus
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
+
+TLS_HELLO: Final = b"\x16"
+"""The first byte of a client that speaks TLS."""
 
 
 class Delivery(Enum):
@@ -75,7 +77,7 @@ Turn = Answer | Callable[[Received], Answer]
 
 
 class ScriptedEndpoint:
-    """Plays a script, one turn a request; the last turn's absence is status 410.
+    """Plays a script, one turn a request; status 410 where none is left.
 
     `requests` has the requests for answers, `listings` those for the list of models, which is
     `models` and takes no turn (or `listing`, if it is set). `sent` counts bytes of bodies.
@@ -108,12 +110,7 @@ class ScriptedEndpoint:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
         for task in self._busy:
@@ -184,6 +181,12 @@ class ScriptedEndpoint:
         self.sent += len(data)
 
 
+def _played(turn: Turn | None, received: Received) -> Answer:
+    if turn is None:
+        return Answer(HTTPStatus.GONE)
+    return turn if isinstance(turn, Answer) else turn(received)
+
+
 async def _after(delivery: Delivery, writer: asyncio.StreamWriter) -> bool:
     """End what was begun; return whether the connection is still good."""
     if delivery is Delivery.HALF_THEN_SILENCE:
@@ -194,7 +197,10 @@ async def _after(delivery: Delivery, writer: asyncio.StreamWriter) -> bool:
 
 
 async def _read(reader: asyncio.StreamReader) -> Received:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    start = await reader.readexactly(1)
+    if start == TLS_HELLO:
+        raise ConnectionResetError("this endpoint speaks no TLS")
+    head = (start + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.rstrip("\r\n").split("\r\n")
     method, path, _ = first.split(" ", 2)
     headers = {name.lower(): value.strip() for name, _, value in (n.partition(":") for n in lines)}
@@ -238,12 +244,7 @@ class RunningEndpoint:
         self._started.wait()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         assert self._stop is not None
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()

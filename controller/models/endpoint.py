@@ -95,8 +95,9 @@ class EndpointModel:
         key: str | None = None
         try:
             key = await self._key()
+            carrier = await self._carrier()
             async with asyncio.timeout(PROBE_SECONDS):
-                answer = await self._carrier().get("models", key)
+                answer = await carrier.get("models", key)
         except TimeoutError:
             return f"the endpoint did not list its models within {PROBE_SECONDS} s"
         except (ActionError, FixpointError) as error:
@@ -108,10 +109,10 @@ class EndpointModel:
 
     async def _posted(self, body: dict[str, object], key: str | None) -> HttpAnswer:
         """Send the request under its deadline: the whole of it, however slowly bytes drip."""
-        seconds = self._spec.request_timeout_seconds
+        carrier, seconds = await self._carrier(), self._spec.request_timeout_seconds
         try:
             async with asyncio.timeout(seconds):
-                return await self._carrier().post("chat/completions", body, key)
+                return await carrier.post("chat/completions", body, key)
         except TimeoutError:
             message = (
                 f"no whole answer within {seconds} s: spec.requestTimeoutSeconds of the "
@@ -154,12 +155,14 @@ class EndpointModel:
             retry_after_seconds=0,
         )
 
-    def _carrier(self) -> Carrier:
-        """Return the carrier, made at the first use: the SDK is large."""
-        if self._carrier_once is None:
-            from controller.models.carrier import Carrier
+    async def _carrier(self) -> Carrier:
+        """Return the carrier, made at the first use.
 
-            self._carrier_once = Carrier(self._url, self._client)
+        The SDK takes a second to load: that is done in a thread, and on nobody's deadline.
+        """
+        if self._carrier_once is None:
+            carrier = await asyncio.to_thread(_loaded)
+            self._carrier_once = carrier(self._url, self._client)
         return self._carrier_once
 
     def _named(self, answer: HttpAnswer, key: str | None) -> str | None:
@@ -174,6 +177,12 @@ class EndpointModel:
             return None
         listed = one_line(", ".join(names[:10]), key) or "none"
         return f"the endpoint does not list the model {model} (spec.model); it lists {listed}"
+
+
+def _loaded() -> type[Carrier]:
+    from controller.models.carrier import Carrier
+
+    return Carrier
 
 
 def _sendable(key: str | None) -> str | None:

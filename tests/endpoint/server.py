@@ -1,7 +1,7 @@
 """A local HTTP server that plays a script of answers, whole, broken, slow or silent.
 
 It speaks just enough HTTP for a client of models, on a raw socket, so that every byte and every
-broken connection is the script's. `docs/testing.md` shows tasks on it.
+broken connection is the script's.
 
     async with ScriptedEndpoint([good(...), error(...)]) as endpoint:
         ... # endpoint.url is a baseURL; endpoint.requests has what came

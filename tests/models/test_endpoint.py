@@ -256,6 +256,16 @@ async def test_a_proxy_s_page_is_no_answer(status: int, error_class: str) -> Non
     assert "<html" not in str(error)
 
 
+@pytest.mark.parametrize(
+    "body", [b"[" * 200_000, b"\xff\xfe", b'{"error": "\\ud800"}', b"9" * 9999]
+)
+async def test_an_error_s_body_may_be_anything(body: bytes) -> None:
+    answer = Answer(500, body, {"content-type": "application/json; charset=none"})
+    error, _ = await played(answer)
+    assert error.error_class == "ServerError"
+    str(error).encode()
+
+
 class Guard(httpx2.AsyncBaseTransport):
     """Lets nothing through."""
 

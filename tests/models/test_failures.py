@@ -87,7 +87,10 @@ def test_a_code_may_have_any_type(code: object) -> None:
     assert failed(answer).error_class == "BadRequest"
 
 
+# S0.43
 def test_a_message_names_the_mend_where_there_is_one() -> None:
+    overflow = str(failed(ERRORS[Backend.OPENAI]["Overflow"]))
+    assert "spec.contextWindowTokens must be the window of the server" in overflow
     assert "spec.credentialsSecretRef" in str(failed(Answer(401)))
     assert "spec.model" in str(failed(Answer(404)))
     assert "spec.baseURL must be the address itself" in str(failed(Answer(307)))

@@ -90,7 +90,7 @@ def used(**usage: object) -> Answer:
     return good({"queries": []}, usage={**USAGE, **usage})
 
 
-# S2.15
+# S2.15, rule 14
 @pytest.mark.parametrize("backend", list(Backend))
 async def test_a_task_reaches_its_goal_on_each_kind_of_endpoint(
     world: World, backend: Backend

@@ -9,6 +9,7 @@ import typer
 
 from controller.access import EVERYTHING_OPEN, read_corpus_access
 from controller.api.errors import UserError
+from controller.connections import OpenedOrigins
 from controller.logs import LogFormat, LogLevel
 from controller.settings import (
     DEFAULT_CACHE_DIRECTORY,
@@ -45,6 +46,16 @@ def operator(
             envvar="FIXPOINT_CORPUS_ACCESS",
             help="A YAML or JSON file that lists the corpus directories each namespace may read, "
             "such as {team-a: [django-docs], '*': [public]}; without it, all may read all.",
+        ),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="FIXPOINT_ALLOW_ORIGINS",
+            metavar="ORIGIN",
+            help="An origin that models may have though its address is private, such as "
+            "http://ollama.models.svc:11434: exactly this scheme, host and port. May be given "
+            "several times; in the variable, separated by spaces.",
         ),
     ] = None,
     cache_directory: Annotated[
@@ -139,6 +150,7 @@ def operator(
     """
     try:
         access = EVERYTHING_OPEN if corpus_access is None else read_corpus_access(corpus_access)
+        opened = OpenedOrigins.parse(allow_origin or ())
         job_classes = checked_job_classes(job_class or ())
         ceiling = None if max_cost_usd is None else checked_money(max_cost_usd)
     except UserError as error:
@@ -148,6 +160,7 @@ def operator(
         namespace=namespace,
         corpus_root=corpus_root,
         corpus_access=access,
+        opened_origins=opened,
         cache_directory=cache_directory,
         workers=workers,
         max_cost_usd=ceiling,

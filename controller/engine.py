@@ -19,14 +19,18 @@ from kubernetes.aio.client import ApiClient
 
 from controller.api.errors import StoreError
 from controller.api.meta import ObjectMeta
+from controller.api.model import ResearchModel
 from controller.api.model_call import micro_usd
 from controller.api.source import ResearchSource
 from controller.clock import SystemClock
+from controller.connections import ConnectionGuard
+from controller.credentials import SecretReader
 from controller.holders import other_pod_may_live
 from controller.inventory import Inventory, ReferenceEvent, SeenTask, TaskEvent
 from controller.loop.situation import Spend
 from controller.metrics import Metrics
-from controller.ports import Source, TaskKey
+from controller.models.pacing import Pacer
+from controller.ports import Model, Source, TaskKey
 from controller.queue import WorkQueue
 from controller.readiness import Readiness, ReferenceKey
 from controller.reconcile import Reconciler
@@ -66,6 +70,9 @@ class Engine:
         *,
         holder: str,
         make_source: Callable[[ResearchSource], Source],
+        make_model: Callable[[ResearchModel], Model],
+        guard: ConnectionGuard,
+        secrets: SecretReader,
         store: KubernetesStore,
         metrics: Metrics,
         monotonic: Callable[[], float] = time.monotonic,
@@ -77,6 +84,9 @@ class Engine:
             settings: the operator's configuration.
             holder: the name of this process, which no other process has ever had.
             make_source: makes a source from its object.
+            make_model: makes a model from its object; the engine keeps the object's limits.
+            guard: says which addresses a model may have.
+            secrets: reads the keys that models name.
             store: tasks, journals, reports and what they refer to.
             metrics: counts what is done; it is told of the queues as well.
             monotonic: a monotonic time in seconds.
@@ -91,14 +101,18 @@ class Engine:
         self._without_report: set[TaskKey] = set()
         self._versions: dict[ReferenceKey, tuple[str, int]] = {}
         self._parts: list[asyncio.Task[None]] = []
+        self._clock = clock = SystemClock()
+        self._pacer = Pacer(clock, on_free=self._wake, monotonic=monotonic)
         self._resolver = Resolver(
             store,
             make_source,
+            make_model=self._pacer.making(make_model),
+            guard=guard,
+            secrets=secrets,
             access=settings.corpus_access,
             object_seconds=_OBJECT_SECONDS,
             observation_seconds=settings.corpus_check_seconds,
         )
-        self._clock = clock = SystemClock()
         self._reconciler = Reconciler(
             store=store,
             references=self._resolver,
@@ -107,6 +121,7 @@ class Engine:
             observer=metrics,
             may_live=partial(other_pod_may_live, holder),
             spend=self._spend,
+            pacing=self._pacer,
         )
         self._readiness = Readiness(
             store=store,
@@ -272,6 +287,9 @@ class Engine:
 
     def _restore_report(self, key: TaskKey) -> None:
         self._without_report.add(key)
+        self._tasks.add(key)
+
+    def _wake(self, key: TaskKey) -> None:
         self._tasks.add(key)
 
     def _wake_referrers(self, reference: ReferenceKey) -> None:

@@ -26,12 +26,15 @@ from controller.api.base import GROUP, VERSION
 from controller.api.errors import FixpointError, StoreError
 from controller.api.source import ResearchSource
 from controller.clock import SystemClock
+from controller.connections import ConnectionGuard, guarded_client
+from controller.credentials import SecretReader
 from controller.engine import Engine
 from controller.health import serve_probes
 from controller.holders import pod_holder
 from controller.inventory import reference_event, task_event
 from controller.logs import configure_logging
 from controller.metrics import Metrics, new_registry
+from controller.models.wiring import model_maker
 from controller.ports import Source
 from controller.readiness import ReferenceKind
 from controller.settings import Settings
@@ -94,15 +97,22 @@ async def _operate(client: ApiClient, settings: Settings) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    store = KubernetesStore(client, SystemClock())
     holder = pod_holder()
     metrics = Metrics(new_registry(), job_classes=settings.job_classes)
+    guard = ConnectionGuard(settings.opened_origins)
+    endpoints = guarded_client(guard)
+    clock = SystemClock()
+    store = KubernetesStore(client, clock)
+    secrets = SecretReader(store)
     engine = Engine(
         client,
         settings,
         holder=holder,
         store=store,
         make_source=_source_maker(store, settings),
+        make_model=model_maker(endpoints, secrets.credentials_of, clock),
+        guard=guard,
+        secrets=secrets,
         metrics=metrics,
     )
     watch = Watch(settings, engine)
@@ -123,6 +133,8 @@ async def _operate(client: ApiClient, settings: Settings) -> int:
             cause = await _until_end(engine, watch, stop)
     except OSError as error:
         cause = f"cannot listen on {settings.health_host}:{settings.health_port}: {error}"
+    finally:
+        await endpoints.aclose()
     if cause is None:
         _LOGGER.info("stopped on request")
         return 0

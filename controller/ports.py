@@ -12,13 +12,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from pydantic import SecretStr
+
 from controller.api.model import ResearchModel
-from controller.api.model_call import ModelTerms
+from controller.api.model_call import ModelCall, ModelTerms, Reservation
 from controller.api.records import Block, Document, SearchStatus, TermWeight
 from controller.api.source import ResearchSource, ResearchSourceStatus
 from controller.api.step import ResearchStep, ResearchStepSpec
 from controller.api.task import ResearchTask, ResearchTaskStatus
 from controller.loop.exchange import ModelReply, ModelRequest
+from controller.loop.pace import Pace
 from controller.loop.situation import MissingReference
 
 
@@ -138,6 +141,15 @@ class Model(Protocol):
         """How it is asked, for the record."""
         ...
 
+    async def probe(self) -> str | None:
+        """Ask the endpoint whether it is there, without a call that is charged.
+
+        Returns:
+            a warning for people, None where nothing is odd; nothing waits for it, and no error
+            is raised.
+        """
+        ...
+
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Send one request, and only one; whatever comes back is the answer.
 
@@ -226,6 +238,58 @@ class Collision(StrEnum):
 
     CONFLICT = "Conflict"
     ALREADY_EXISTS = "AlreadyExists"
+
+
+class Pacing(Protocol):
+    """Says how fast models may be asked, over all tasks of the process."""
+
+    def pace(self, key: TaskKey, model: str) -> Pace | None:
+        """Return what the limits of a model leave for a task; None: it has none."""
+        ...
+
+    def wait(self, key: TaskKey, model: str) -> None:
+        """Take note that a task waits for a model, and may be told when it is free."""
+        ...
+
+    def leave(self, key: TaskKey) -> None:
+        """Take note that a task waits for no model any more."""
+        ...
+
+    def take(self, key: TaskKey, reserved: Reservation) -> Slot | None:
+        """Count a call as under way, at once; None: the model cannot be asked now."""
+        ...
+
+
+class Slot(Protocol):
+    """A call that counts as under way."""
+
+    def release(self, call: ModelCall | None) -> None:
+        """Count the call as ended, with what it was charged; None: nothing was sent."""
+        ...
+
+
+class NoSlot:
+    """A `Slot` that nothing counts."""
+
+    def release(self, call: ModelCall | None) -> None:
+        """Do nothing."""
+
+
+class Unpaced:
+    """A `Pacing` without limits."""
+
+    def pace(self, key: TaskKey, model: str) -> None:
+        """Return that nothing is limited."""
+
+    def wait(self, key: TaskKey, model: str) -> None:
+        """Do nothing."""
+
+    def leave(self, key: TaskKey) -> None:
+        """Do nothing."""
+
+    def take(self, key: TaskKey, reserved: Reservation) -> Slot:  # noqa: ARG002 - as the port's
+        """Return a slot that counts nothing."""
+        return NoSlot()
 
 
 class LoopObserver(Protocol):
@@ -352,6 +416,15 @@ class TaskStore(Protocol):
 
         Raises:
             NotFoundError: it is not there.
+        """
+        ...
+
+    async def get_secret_value(self, namespace: str, name: str, key: str) -> SecretStr:
+        """Return one value of a Secret: one line of printable ASCII, its line's end taken off.
+
+        Raises:
+            NotFoundError: the Secret or the key in it is not there.
+            RefusedError: the value is empty, has several lines or cannot be sent in a header.
         """
         ...
 

@@ -1,8 +1,8 @@
 """Says on each `ResearchSource` and `ResearchModel` whether it is ready: one condition, `Ready`.
 
 A level-triggered loop of its own, keyed by the object: look, compare, write the status only if it
-says something else. Whoever waits for a source is told when it becomes ready or holds something
-else.
+says something else. Whoever waits is told when a source or model becomes ready, and when a source
+holds something else.
 """
 
 from __future__ import annotations
@@ -12,17 +12,24 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
-from controller.api.errors import ConflictError, NotFoundError, SourceNotReadyError
+from controller.api.errors import (
+    ConflictError,
+    ModelNotReadyError,
+    NotFoundError,
+    SourceNotReadyError,
+)
 from controller.api.meta import Condition, ConditionStatus, ObjectMeta
 from controller.api.model import ResearchModel, ResearchModelStatus
 from controller.api.reasons import ReadyReason
 from controller.api.source import ResearchSource, ResearchSourceStatus
 from controller.ports import Clock
-from controller.references import LOOK_AGAIN_SECONDS, NO_MODEL_CLIENT, ReferenceStore, Resolver
+from controller.references import LOOK_AGAIN_SECONDS, ReferenceStore, Resolver
 
 READY: Final = "Ready"
 
 _AT_ONCE: Final = 0.0
+
+_MODEL_READY: Final = "the address is open, and the key is there if one is named"
 
 
 class ReferenceKind(StrEnum):
@@ -76,10 +83,10 @@ class Readiness:
 
         Args:
             store: where sources and models are.
-            resolver: looks at sources; what it saw last is shared with the tasks.
+            resolver: looks at sources and models; what it saw last is shared with the tasks.
             clock: for transition times.
-            check_seconds: how often a source that is ready is looked at again.
-            on_change: told of each source that became ready, or not, or holds something else.
+            check_seconds: how often what is ready is looked at again.
+            on_change: told of what became ready, or not, and of a source that holds something else.
             on_observed: told each time what a source holds, so that no change is missed.
         """
         self._store = store
@@ -98,12 +105,11 @@ class Readiness:
         try:
             if key.kind is ReferenceKind.SOURCE:
                 return await self._reconcile_source(key)
-            await self._reconcile_model(key)
+            return await self._reconcile_model(key)
         except NotFoundError:
             return None
         except ConflictError:
             return _AT_ONCE
-        return None
 
     async def _reconcile_source(self, key: ReferenceKey) -> float:
         source = await self._store.get_source(key.namespace, key.name)
@@ -137,20 +143,39 @@ class Readiness:
             documents=found.documents,
         )
 
-    async def _reconcile_model(self, key: ReferenceKey) -> None:
+    async def _reconcile_model(self, key: ReferenceKey) -> float:
         model = await self._store.get_model(key.namespace, key.name)
-        condition = _condition(
-            model.metadata,
-            ReadyReason.BACKEND_NOT_SUPPORTED,
-            NO_MODEL_CLIENT,
-            self._clock.now(),
-        )
+        before = model.status
+        reason, message = await self._model_readiness(key, model)
+        condition = _condition(model.metadata, reason, message, self._clock.now())
         status = ResearchModelStatus(
             observed_generation=model.metadata.generation,
-            conditions=_with(model.status.conditions, condition),
+            conditions=_with(before.conditions, condition),
         )
-        if status != model.status:
+        if status != before:
             await self._store.write_model_status(model, status)
+        return self._check_seconds if _ready(status.conditions) else LOOK_AGAIN_SECONDS
+
+    async def _model_readiness(
+        self, key: ReferenceKey, model: ResearchModel
+    ) -> tuple[ReadyReason, str]:
+        """Return whether a model can be asked; what its endpoint says of itself only warns.
+
+        Whoever waits is told before the endpoint is asked, which may be slow to answer.
+        """
+        was_ready = _ready(model.status.conditions)
+        try:
+            ready = await self._resolver.ready_model(model, max_age_seconds=0)
+        except ModelNotReadyError as error:
+            if was_ready:
+                self._on_change(key)
+            return error.reason, str(error)
+        if not was_ready:
+            self._on_change(key)
+        warning = await ready.probe()
+        if warning is None:
+            return ReadyReason.READY, _MODEL_READY
+        return ReadyReason.READY, f"{_MODEL_READY}; a warning: {warning}"
 
 
 def _condition(metadata: ObjectMeta, reason: ReadyReason, message: str, now: datetime) -> Condition:

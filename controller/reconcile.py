@@ -29,6 +29,7 @@ from controller.fault_points import FaultPoint, reached
 from controller.gathering import AT_ONCE, ON_CHANGE, Requeue, Run, Runs, is_settled, rest_of
 from controller.loop.decide import decide
 from controller.loop.doubt import left_until
+from controller.loop.pace import Pace
 from controller.loop.recording import (
     Record,
     intent_of,
@@ -52,16 +53,24 @@ from controller.loop.status import build_status
 from controller.ports import (
     Clock,
     LoopObserver,
+    NoSlot,
+    Pacing,
     ReferenceResolver,
     References,
+    Slot,
     TaskKey,
     TaskStore,
     Unobserved,
+    Unpaced,
 )
 from controller.retention import delete_old_rounds
 
 _QUEUED_SECONDS: Final = 30.0
 """How often it is looked whether a task that waits for the others may go on."""
+
+
+_SLOT_SECONDS: Final = 1.0
+"""How often a closing summary looks for a free slot, unless it is told of one."""
 
 
 class Reconciler:
@@ -80,6 +89,7 @@ class Reconciler:
         observer: LoopObserver | None = None,
         may_live: Callable[[str], bool] | None = None,
         spend: Callable[[], Spend | None] | None = None,
+        pacing: Pacing | None = None,
     ) -> None:
         """Make a reconciler.
 
@@ -91,9 +101,11 @@ class Reconciler:
             observer: is told what is done.
             may_live: says of another holder whether it may be alive; None: nobody else is.
             spend: says what all tasks have cost and may; None: there is no ceiling.
+            pacing: says how fast models may be asked; None: there is no limit.
         """
         self._may_live = may_live or (lambda _: False)
         self._spend = spend or (lambda: None)
+        self._pacing: Pacing = pacing or Unpaced()
         self._announcer = Announcer(store=store, holder=holder, observer=observer or Unobserved())
         self._store = store
         self._references = references
@@ -119,6 +131,7 @@ class Reconciler:
     def forget(self, key: TaskKey) -> None:
         """Drop what is known of a task."""
         self._runs.forget(key)
+        self._pacing.leave(key)
 
     async def reconcile(self, key: TaskKey) -> Requeue:
         """Do one turn of a task.
@@ -177,6 +190,8 @@ class Reconciler:
             return AT_ONCE
         situation = self._situation(run, references)
         decision = decide(situation)
+        if not (isinstance(decision, Wait) and decision.reason is RunningReason.QUEUED):
+            self._pacing.leave(key)
         if isinstance(decision, Act | Interrupt):
             return await self._advance(run, situation, decision, references)
         return await self._rest(run, situation, decision, references)
@@ -194,7 +209,13 @@ class Reconciler:
         elif isinstance(decision, Act) and not is_same_intent(situation.pending, pending):
             await self._write_status(run, situation, decision, pending)
             return AT_ONCE
-        run.unrecorded = await self._act(run, situation, decision, references)
+        slot = self._slot(run, decision)
+        if slot is None:
+            return Requeue(_SLOT_SECONDS)
+        try:
+            run.unrecorded = await self._act(run, situation, decision, references)
+        finally:
+            slot.release(run.unrecorded.step.model_call if run.unrecorded else None)
         if run.unrecorded is None:
             run.is_fresh = False
             return AT_ONCE
@@ -216,9 +237,26 @@ class Reconciler:
             remote_sources=frozenset(n for n, s in references.sources.items() if s.is_remote),
             models=tuple(model.terms for model in references.models),
             spend=self._spend(),
+            paces=self._paces(run.task, references),
             journal_error=run.journal_error,
             source_digests=references.digests,
         )
+
+    def _slot(self, run: Run, decision: Act | Interrupt) -> Slot | None:
+        """Take a slot for a call to a model; None: the closing summary found none, and waits."""
+        reserved = decision.intent.reservation
+        if reserved is None or isinstance(decision, Interrupt):
+            return NoSlot()
+        key = _key_of(run.task)
+        slot = self._pacing.take(key, reserved)
+        if slot is None:
+            self._pacing.wait(key, reserved.model)
+        return slot
+
+    def _paces(self, task: ResearchTask, references: References) -> dict[str, Pace]:
+        names = [model.terms.name for model in references.models]
+        found = {name: self._pacing.pace(_key_of(task), name) for name in names}
+        return {name: pace for name, pace in found.items() if pace is not None}
 
     async def _act(
         self,
@@ -290,9 +328,14 @@ class Reconciler:
             return rest_of(run.task, situation.now) or AT_ONCE
         if not isinstance(decision, Wait):
             return ON_CHANGE
+        return self._wait(situation, decision, references)
+
+    def _wait(self, situation: Situation, decision: Wait, references: References) -> Requeue:
         waits = [] if references.look_again_seconds is None else [references.look_again_seconds]
         if decision.reason is RunningReason.QUEUED:
             waits.append(_QUEUED_SECONDS)  # nobody tells that another task was deleted
+            for model in situation.paces:
+                self._pacing.wait(_key_of(situation.task), model)
         if decision.until is not None:
             waits.append(max(0.0, (decision.until - situation.now) / timedelta(seconds=1)))
         return Requeue(min(waits, default=None))

@@ -1,4 +1,4 @@
-"""Finds what a task refers to, for both homes: sources that are ready, or why they are not.
+"""Finds what a task refers to, for both homes: sources and models that are ready, or why not.
 
 A source object is read once and kept until somebody says that it changed; what it holds is looked
 at once and kept for a while. A hundred tasks that wait for one directory look at it about once a
@@ -8,17 +8,28 @@ second, together.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Protocol
 
+from pydantic import SecretStr
+
 from controller.access import EVERYTHING_OPEN, CorpusAccess
-from controller.api.errors import NotFoundError, SourceNotReadyError
+from controller.api.errors import (
+    BlockedAddressError,
+    ModelNotReadyError,
+    NotFoundError,
+    SourceNotReadyError,
+)
+from controller.api.meta import ObjectMeta
 from controller.api.model import ResearchModel
-from controller.api.reasons import AcceptedReason
+from controller.api.reasons import AcceptedReason, ReadyReason
 from controller.api.source import ResearchSource
 from controller.api.task import ResearchTask
+from controller.connections import ConnectionGuard
+from controller.credentials import SecretReader, require_key
 from controller.loop.situation import MissingReference
 from controller.ports import Model, References, Source, SourceObservation
 
@@ -26,12 +37,10 @@ LOOK_AGAIN_SECONDS: Final = 4.0
 """How often a waiting task is looked at: with the next figure, it goes on within 5 s of a mend."""
 
 _FAILURE_SECONDS: Final = 1.0
-"""For how long it is believed that a source that was not ready still is not."""
+"""For how long it is believed that what was not ready still is not."""
 
-NO_MODEL_CLIENT: Final = (
-    "this version has no client for model endpoints; leave spec.modelRef out to use the built-in "
-    "extractive policy"
-)
+_ADDRESS_SECONDS: Final = 60.0
+"""For how long it is believed that an address is open; each connection is looked at anyway."""
 
 
 class ReferenceStore(Protocol):
@@ -43,6 +52,10 @@ class ReferenceStore(Protocol):
 
     async def get_model(self, namespace: str, name: str) -> ResearchModel:
         """Return a model; see `TaskStore`."""
+        ...
+
+    async def get_secret_value(self, namespace: str, name: str, key: str) -> SecretStr:
+        """Return one value of a Secret; see `TaskStore`."""
         ...
 
 
@@ -61,11 +74,13 @@ class _Known:
 
 @dataclass
 class _KnownModel:
-    """What is known of one model object as of when, and what was made of it."""
+    """What is known of one model object as of when, what was made of it, and its address."""
 
     resource: ResearchModel | None
     at: float
     model: Model | None = None
+    blocked: str | None = None
+    looked_at: float | None = None
 
 
 @dataclass
@@ -91,7 +106,9 @@ class Resolver:
         store: ReferenceStore,
         make_source: Callable[[ResearchSource], Source],
         *,
-        make_model: Callable[[ResearchModel], Model] | None = None,
+        make_model: Callable[[ResearchModel], Model],
+        guard: ConnectionGuard,
+        secrets: SecretReader,
         access: CorpusAccess = EVERYTHING_OPEN,
         object_seconds: float = 0.0,
         observation_seconds: float = 180.0,
@@ -102,7 +119,9 @@ class Resolver:
         Args:
             store: where sources and models are.
             make_source: makes a source from its object, without I/O.
-            make_model: makes a model from its object, without I/O; None: there is no client.
+            make_model: makes a model from its object, without I/O.
+            guard: says which addresses a model may have.
+            secrets: reads the keys that models name.
             access: which corpus directories a namespace may read.
             object_seconds: for how long an object is trusted that was read.
             observation_seconds: for how long a source is trusted to hold what it held.
@@ -111,6 +130,8 @@ class Resolver:
         self._store = store
         self._make_source = make_source
         self._make_model = make_model
+        self._guard = guard
+        self._secrets = secrets
         self._access = access
         self._object_seconds = object_seconds
         self._observation_seconds = observation_seconds
@@ -170,11 +191,30 @@ class Resolver:
         assert looked.found is not None
         return looked.found
 
+    async def ready_model(self, resource: ResearchModel, *, max_age_seconds: float) -> Model:
+        """Return a model whose address and key were looked at no longer ago than the maximal age.
+
+        Raises:
+            ModelNotReadyError: its address is closed, or its key is not there.
+            StoreError: the store did not answer.
+        """
+        name = _Name(resource.metadata.namespace, resource.metadata.name)
+        known = self._models.get(name)
+        if (
+            known is None
+            or known.resource is None
+            or _version(known.resource) != _version(resource)
+        ):
+            known = self._models[name] = self._known_model(resource, self._clock())
+        return await self._require_model(known, max_age_seconds)
+
     def forget(self, namespace: str, name: str) -> None:
         """Read the source or model of this name again: it was created, changed or deleted."""
         key = _Name(namespace, name)
         self._sources.pop(key, None)
-        self._models.pop(key, None)
+        known = self._models.get(key)
+        if known is not None:
+            known.at = -math.inf
 
     async def _source(self, name: _Name) -> Source | MissingReference:
         known = self._sources.get(name)
@@ -234,18 +274,41 @@ class Resolver:
                 AcceptedReason.MODEL_NOT_FOUND,
                 f"the ResearchModel {name.name} does not exist in the namespace {name.namespace}",
             )
-        if known.model is None:
-            return MissingReference(
-                AcceptedReason.MODEL_NOT_READY,
-                f"the ResearchModel {name.name} is not ready: {NO_MODEL_CLIENT}",
-            )
-        if task.spec.budgets.max_cost_usd is not None and not known.model.terms.is_priced:
+        try:
+            model = await self._require_model(known, _ADDRESS_SECONDS)
+        except ModelNotReadyError as error:
+            return _model_not_ready(name, error)
+        if task.spec.budgets.max_cost_usd is not None and not model.terms.is_priced:
             return MissingReference(
                 AcceptedReason.PRICING_UNKNOWN,
                 f"the ResearchModel {name.name} has no spec.pricing, and spec.budgets.maxCostUSD "
                 'limits what it may cost; set the prices ("0" is a price)',
             )
+        return model
+
+    async def _require_model(self, known: _KnownModel, max_age_seconds: float) -> Model:
+        """Check a model's address and key; what was found of either is believed for a while."""
+        assert known.resource is not None
+        assert known.model is not None
+        age = max_age_seconds if known.blocked is None else min(max_age_seconds, _FAILURE_SECONDS)
+        if known.looked_at is None or self._clock() - known.looked_at >= age:
+            known.blocked = await self._blocked(known.resource)
+            known.looked_at = self._clock()
+        if known.blocked is not None:
+            raise ModelNotReadyError(ReadyReason.ADDRESS_BLOCKED, known.blocked)
+        namespace, spec = known.resource.metadata.namespace, known.resource.spec
+        await require_key(self._secrets, namespace, spec.credentials_secret_ref)
         return known.model
+
+    async def _blocked(self, resource: ResearchModel) -> str | None:
+        """Return why the address of a model is closed; the one that its backend has is not."""
+        if resource.spec.base_url is None:
+            return None
+        try:
+            await self._guard.require(resource.spec.base_url)
+        except BlockedAddressError as error:
+            return f"spec.baseURL: {error}"
+        return None
 
     async def _read_model(self, name: _Name) -> _KnownModel:
         at = self._clock()
@@ -253,8 +316,14 @@ class Resolver:
             resource = await self._store.get_model(name.namespace, name.name)
         except NotFoundError:
             return _KnownModel(None, at)
-        model = self._make_model(resource) if self._make_model else None
-        return _KnownModel(resource, at, model)
+        return self._known_model(resource, at)
+
+    def _known_model(self, resource: ResearchModel, at: float) -> _KnownModel:
+        """Keep the model that was made of this very version, with the connections that it has."""
+        known = self._models.get(_name_of(resource.metadata))
+        if known and known.resource and _version(known.resource) == _version(resource):
+            return replace(known, resource=resource, at=at)
+        return _KnownModel(resource, at, self._make_model(resource))
 
     async def _look(self, name: _Name, resource: ResearchSource, max_age: float) -> _Looked:
         """Look at a source, unless a look at this very version is young enough."""
@@ -279,6 +348,26 @@ class Resolver:
         except SourceNotReadyError as error:
             # Kept: without the frames that led to it, which would keep more.
             return error.with_traceback(None)
+
+
+def _model_not_ready(name: _Name, error: ModelNotReadyError) -> MissingReference:
+    """Return what a task shows: the deepest cause, and which model it is of."""
+    if error.reason is ReadyReason.SECRET_NOT_FOUND:
+        return MissingReference(
+            AcceptedReason.SECRET_NOT_FOUND, f"the ResearchModel {name.name} has no key: {error}"
+        )
+    return MissingReference(
+        AcceptedReason.MODEL_NOT_READY,
+        f"the ResearchModel {name.name} is not ready: {error.reason}: {error}",
+    )
+
+
+def _version(resource: ResearchModel) -> tuple[str, int]:
+    return resource.metadata.uid, resource.metadata.generation
+
+
+def _name_of(metadata: ObjectMeta) -> _Name:
+    return _Name(metadata.namespace, metadata.name)
 
 
 def _age(found: SourceObservation | SourceNotReadyError, max_age: float) -> float:

@@ -15,6 +15,7 @@ from typing import Final
 from controller.access import EVERYTHING_OPEN, CorpusAccess
 from controller.api.base import MONEY_PATTERN, Money
 from controller.api.errors import UserError
+from controller.connections import NOTHING_OPENED, OpenedOrigins
 from controller.logs import LogFormat, LogLevel
 
 DEFAULT_CORPUS_ROOT: Final = Path("/corpora")
@@ -38,6 +39,7 @@ class Settings:
         namespace: the only namespace whose tasks are worked on; None: all.
         corpus_root: the directory below which all corpus directories lie.
         corpus_access: which of them a namespace may read.
+        opened_origins: the origins of models that are reached whatever their addresses are.
         cache_directory: where search indexes are kept; they can be made again.
         workers: how many tasks are worked on at the same moment.
         max_cost_usd: what all tasks may cost together; None: no limit of the operator's own.
@@ -56,6 +58,7 @@ class Settings:
     namespace: str | None = None
     corpus_root: Path = DEFAULT_CORPUS_ROOT
     corpus_access: CorpusAccess = EVERYTHING_OPEN
+    opened_origins: OpenedOrigins = NOTHING_OPENED
     cache_directory: Path = DEFAULT_CACHE_DIRECTORY
     workers: int = 8
     max_cost_usd: Money | None = None

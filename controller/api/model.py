@@ -1,4 +1,4 @@
-"""`ResearchModel`: a model endpoint. Reaching one is another part of the project's work."""
+"""`ResearchModel`: a model endpoint, as a user describes it."""
 
 from __future__ import annotations
 
@@ -45,6 +45,12 @@ class ResearchModelSpec(ApiModel):
             "self.backend == 'OpenAI' || has(self.baseURL)",
             "baseURL must be set unless backend is OpenAI",
         ),
+        # A rule of the whole spec: a refusal of the field alone would repeat the password.
+        Rule(
+            "!has(self.baseURL) || !self.baseURL.contains('@')",
+            "baseURL may name no user and no password; a key belongs in the Secret of "
+            "credentialsSecretRef",
+        ),
         Rule(
             "self.maxOutputTokens < self.contextWindowTokens",
             "maxOutputTokens must be below contextWindowTokens",
@@ -54,7 +60,7 @@ class ResearchModelSpec(ApiModel):
     backend: Backend
     base_url: Annotated[
         str | None,
-        Field(min_length=1, max_length=2048, pattern=r"^https?://[^@\s]+$"),
+        Field(min_length=1, max_length=2048, pattern=r"^https?://\S+$"),
     ] = None
     model: Annotated[str, Field(min_length=1, max_length=256)]
     credentials_secret_ref: SecretReference | None = None

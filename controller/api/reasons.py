@@ -253,5 +253,6 @@ class ReadyReason(StrEnum):
     DIRECTORY_NOT_READABLE = "DirectoryNotReadable"
     CONFIG_MAP_NOT_FOUND = "ConfigMapNotFound"
     NO_DOCUMENTS = "NoDocuments"
-    BACKEND_NOT_SUPPORTED = "BackendNotSupported"
+    ADDRESS_BLOCKED = "AddressBlocked"
+    SECRET_NOT_FOUND = "SecretNotFound"  # noqa: S105 - a reason, no password
     INDEXING = "Indexing"

@@ -6,7 +6,8 @@ YAML that would add it; a directory of the source's name below the corpus root i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -15,10 +16,17 @@ import yaml
 
 from controller.api.base import API_VERSION
 from controller.api.errors import UserError
+from controller.api.meta import ObjectMeta
+from controller.api.model import ResearchModel
 from controller.api.source import ResearchSource, SourceType
 from controller.api.task import ResearchTask
 from controller.ports import TaskKey
 from controller.store.manifest import StoredObject, read_manifest
+from controller.store.secret_manifest import Secret
+
+_SECRET_OPTION: Final = re.compile(
+    r"([a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?)/([-._a-zA-Z0-9]{1,253})=([A-Za-z_][A-Za-z0-9_]*)"
+)
 
 TOPIC_VARIABLE: Final = "RESEARCH_TOPIC"
 """The environment variable that beats the topic of the file (S0.35)."""
@@ -44,17 +52,26 @@ class _Loader(yaml.SafeLoader):
 
 @dataclass(frozen=True)
 class TaskFile:
-    """A file's one task and the other objects, in their order, all of them valid."""
+    """A file's one task and the other objects, in their order, all of them valid.
+
+    Secrets stand apart: what is known of the others is stored and shown, of a Secret it is not.
+    """
 
     path: Path
     task_manifest: Manifest
     task: ResearchTask
     others: tuple[tuple[Manifest, StoredObject], ...]
+    secrets: tuple[Secret, ...] = ()
 
     @property
     def key(self) -> TaskKey:
         """The task's name."""
         return TaskKey(self.task.metadata.namespace, self.task.metadata.name)
+
+    @property
+    def models(self) -> tuple[ResearchModel, ...]:
+        """The models that the file holds."""
+        return tuple(found for _, found in self.others if isinstance(found, ResearchModel))
 
     def declares_source(self, name: str) -> bool:
         """Say whether the file holds a source of the task's namespace."""
@@ -95,8 +112,35 @@ def read_task_file(path: Path) -> TaskFile:
         held = f"{names}; give each a file of its own" if tasks else "none; add one"
         raise UserError(f"{path} must hold exactly one ResearchTask and holds {held}")
     manifest, task = tasks[0]
-    others = tuple(item for item in objects if item[0] is not manifest)
-    return TaskFile(path, manifest, task, others)
+    others = tuple(
+        (each, found)
+        for each, found in objects
+        if each is not manifest and not isinstance(found, Secret)
+    )
+    secrets = tuple(found for _, found in objects if isinstance(found, Secret))
+    return TaskFile(path, manifest, task, others, secrets)
+
+
+def secret_of_variable(text: str, namespace: str, environment: Mapping[str, str]) -> Secret:
+    """Return the Secret that `NAME/KEY=VARIABLE` makes of a variable of the environment.
+
+    Raises:
+        UserError: it is written otherwise, or there is no such variable.
+    """
+    found = _SECRET_OPTION.fullmatch(text)
+    if found is None:
+        raise UserError(
+            "--secret must be written NAME/KEY=VARIABLE, such as openai/api-key=OPENAI_API_KEY: a "
+            "variable of the environment, never the key itself; correct it"
+        )
+    name, key, variable = found.groups()
+    if variable not in environment:
+        raise UserError(
+            f"the variable {variable} of --secret {name}/{key}={variable} is not set; export it, "
+            "or name another one"
+        )
+    value = environment[variable].encode(errors="surrogateescape")
+    return Secret(ObjectMeta(name=name, namespace=namespace), {key: value})
 
 
 def missing_sources(

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,11 +16,17 @@ from rich.console import Console
 
 from controller.actions.publish import JSON_FILE, MARKDOWN_FILE
 from controller.api.errors import NotFoundError, UserError
-from controller.api.reasons import TERMINAL, ExitCode
+from controller.api.reasons import TERMINAL, AcceptedReason, ExitCode
 from controller.api.source import ResearchSource
 from controller.api.task import Awaiting, ResearchTask
 from controller.cli import wording
-from controller.cli.documents import TOPIC_VARIABLE, TaskFile, missing_sources, read_task_file
+from controller.cli.documents import (
+    TOPIC_VARIABLE,
+    TaskFile,
+    missing_sources,
+    read_task_file,
+    secret_of_variable,
+)
 from controller.cli.exits import INTERRUPTED
 from controller.cli.homes import Home, default_cache, default_store, open_local
 from controller.cli.jsonl import JournalLog
@@ -30,8 +36,13 @@ from controller.cli.observer import Follower, RunObserver
 from controller.cli.plain import PlainProgress
 from controller.cli.terminal import Verbosity, count, is_live, labelled, output, visible, write
 from controller.clock import SystemClock
+from controller.connections import ConnectionGuard, OpenedOrigins, guarded_client
+from controller.credentials import SecretReader
 from controller.gathering import is_settled
 from controller.holders import local_holder, local_process_may_live, process_exists
+from controller.logs import quiet_transports
+from controller.models.pacing import Pacer
+from controller.models.wiring import model_maker
 from controller.ports import References, Source
 from controller.reconcile import Reconciler
 from controller.references import Resolver
@@ -65,6 +76,7 @@ def run_file(
     store: Path | None,
     folder: Path | None,
     max_steps: int | None,
+    secrets: Sequence[str] = (),
     log: Path | None,
     fresh: bool,
     verbosity: Verbosity,
@@ -80,6 +92,8 @@ def run_file(
     task_file = read_task_file(file).with_overrides(
         topic=os.environ.get(TOPIC_VARIABLE) or None, max_steps=max_steps
     )
+    given = tuple(secret_of_variable(s, task_file.key.namespace, os.environ) for s in secrets)
+    task_file = replace(task_file, secrets=(*task_file.secrets, *given))
     console = output()
     request = _Request(
         file=task_file,
@@ -93,6 +107,7 @@ def run_file(
     )
     if verbosity is Verbosity.DEBUG:
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+    quiet_transports()
     with open_local(request.store) as opened:
         if fresh:
             with contextlib.suppress(NotFoundError):
@@ -108,21 +123,39 @@ def _corpus_root(named: Path | None, file: Path) -> Path:
 
 
 async def _run(request: _Request, store: LocalStore) -> int:
-    key = request.file.key
     notes = await _apply(request, store)
     for note in notes:
         request.say(labelled("note", note))
-    resolver = Resolver(store, _source_maker(request, store))
-    references = await _ready(request, store, resolver)
-    await _tell_corpora(request, references)
-    holder = local_holder()
-    reconciler = Reconciler(
-        store=store,
-        references=resolver,
-        clock=SystemClock(),
-        holder=holder,
-        may_live=partial(local_process_may_live, holder, exists=process_exists),
-    )
+    clock = SystemClock()
+    pacer = Pacer(clock)
+    guard = ConnectionGuard(await _own_origins(request, store))
+    async with guarded_client(guard) as endpoints:
+        secrets = SecretReader(store)
+        make_model = model_maker(endpoints, secrets.credentials_of, clock)
+        resolver = Resolver(
+            store,
+            _source_maker(request, store),
+            make_model=pacer.making(make_model),
+            guard=guard,
+            secrets=secrets,
+        )
+        references = await _ready(request, store, resolver)
+        await _tell_corpora(request, references)
+        holder = local_holder()
+        reconciler = Reconciler(
+            store=store,
+            references=resolver,
+            clock=clock,
+            holder=holder,
+            may_live=partial(local_process_may_live, holder, exists=process_exists),
+            pacing=pacer,
+        )
+        return await _work(request, store, reconciler)
+
+
+async def _work(request: _Request, store: LocalStore, reconciler: Reconciler) -> int:
+    """Drive the task as far as it goes, and say how that was; return the exit code."""
+    key = request.file.key
     with _observers(request) as observers:
         recorded = await store.list_steps(await store.get_task(key), 0)
         for log in (o for o in observers if isinstance(o, JournalLog)):
@@ -134,6 +167,16 @@ async def _run(request: _Request, store: LocalStore) -> int:
         with stop_on_interrupt(reconciler) as stop:
             task = await drive(reconciler, key, follower, stop)
     return await _close(request, store, task, stopped=stop.is_set())
+
+
+async def _own_origins(request: _Request, store: LocalStore) -> OpenedOrigins:
+    """Open the addresses of the models that this user has written, here or for an earlier run."""
+    models = list(request.file.models)
+    spec = request.file.task.spec
+    for reference in filter(None, (spec.model_ref, spec.fallback_model_ref)):
+        with contextlib.suppress(NotFoundError):
+            models.append(await store.get_model(request.file.key.namespace, reference.name))
+    return OpenedOrigins.of_urls(m.spec.base_url for m in models if m.spec.base_url is not None)
 
 
 def _source_maker(request: _Request, store: LocalStore) -> Callable[[ResearchSource], Source]:
@@ -160,6 +203,8 @@ async def _apply(request: _Request, store: LocalStore) -> list[str]:
     assumed = missing_sources(file, request.corpus_root, known)
     for manifest, _ in (*file.others, *assumed):
         store.apply(manifest)
+    for secret in file.secrets:
+        store.keep_secret(secret)
     store.apply(file.task_manifest)
     return [*notes, *(line for _, line in assumed)]
 
@@ -176,7 +221,13 @@ async def _ready(request: _Request, store: LocalStore, resolver: Resolver) -> Re
             stack.enter_context(request.console.status("reading the corpus ..."))
         references = await resolver.resolve(task)
     if references.missing is not None and not is_settled(task):
-        raise UserError(references.missing.message)
+        mend = ""
+        if references.missing.reason is AcceptedReason.SECRET_NOT_FOUND:
+            mend = (
+                "\nAdd the Secret to the file, or take its key from a variable of the environment "
+                "with --secret NAME/KEY=VARIABLE"
+            )
+        raise UserError(references.missing.message + mend)
     return references
 
 

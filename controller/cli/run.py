@@ -16,7 +16,10 @@ def run(
     file: Annotated[
         Path,
         typer.Option(
-            "--file", "-f", metavar="TASK.YAML", help="The task, and the sources defined with it."
+            "--file",
+            "-f",
+            metavar="TASK.YAML",
+            help="The task, and the sources, models and Secrets defined with it.",
         ),
     ],
     corpus_root: Annotated[
@@ -69,6 +72,17 @@ def run(
             show_default=False,
         ),
     ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--secret",
+            metavar="NAME/KEY=VARIABLE",
+            help="Take a key of a Secret from a variable of the environment, such as "
+            "openai/api-key=OPENAI_API_KEY. It is kept in memory alone. May be given several "
+            "times.",
+            show_default=False,
+        ),
+    ] = None,
     fresh: Annotated[
         bool,
         typer.Option("--fresh", help="Forget what the store knows of the task, and begin anew."),
@@ -90,6 +104,7 @@ def run(
         folder=folder,
         max_steps=max_steps,
         log=log,
+        secrets=secret or (),
         fresh=fresh,
         verbosity=Verbosity(verbosity),
         plain=plain,

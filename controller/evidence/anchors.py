@@ -72,6 +72,19 @@ UNITS: Final[dict[str, str]] = {
         "kilometre": "km kilometre kilometres kilometer kilometers",
         "gram": "g gram grams",
         "kilogram": "kg kilogram kilograms",
+        "degree": "degree degrees",
+        "kelvin": "kelvin kelvins",
+        "watt": "watt watts",
+        "volt": "volt volts",
+        "ampere": "ampere amperes amp amps",
+        "milliampere": "milliampere milliamperes",
+        "lumen": "lumen lumens",
+        "inch": "inch inches",
+        "foot": "foot feet",
+        "mile": "mile miles",
+        "litre": "litre litres liter liters",
+        "tonne": "tonne tonnes",
+        "pixel": "px pixel pixels",
         "character": "character characters",
         "dollar": "USD dollar dollars",
         "euro": "EUR euro euros",
@@ -126,6 +139,7 @@ _HARD: Final = re.compile(
         | \ ?-?(?P<unit>{"|".join(sorted(UNITS, key=len, reverse=True))})(?!\w)
         | (?!\w|\.\d) )
     | \b(?P<word>{"|".join(sorted(NUMBER_WORDS, key=len, reverse=True))})\b
+      (?:\ (?P<word_percent>%|per\ ?cent\b))?
       (?:\ (?P<word_unit>{"|".join(sorted(UNITS, key=len, reverse=True))})(?!\w))?
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -203,7 +217,7 @@ def _quantity(match: re.Match[str]) -> Iterator[HardToken]:
     else:
         digits = _GROUP_SEPARATOR.sub("", match["number"])
         number = (match["sign"] or "") + ("0" if digits.startswith(".") else "") + digits
-    if match["percent"]:
+    if match["percent"] or match["word_percent"]:
         yield HardToken(HardKind.PERCENTAGE, f"{number}%")
         return
     yield HardToken(HardKind.NUMBER, number)

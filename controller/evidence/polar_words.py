@@ -123,6 +123,9 @@ _ENGLISH: Final = PolarWords(
         older oldest | newer newest;
         increase increasing raise rise grow | decrease decreasing reduce shrink drop;
         first | last final;
+        once | twice thrice;
+        support supported supports | drop dropped drops;
+        atleast | atmost;
         read reads | write writes written;
         start begin | stop end finish;
         open opened | close closed;

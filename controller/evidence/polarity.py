@@ -34,7 +34,8 @@ _PHRASES: Final = tuple(
     (re.compile(rf"\b(?:{phrase})\b"), word)
     for phrase, word in {
         # Not a denial, although it has a negator.
-        r"not (?:only|just|merely)|no matter|no doubt|or not|if not only": " ",
+        r"(?:not|n't) (?:only|just|merely|simply)": " notonly ",
+        r"no matter|no doubt|or not": " ",
         r"(?:nothing|none|no one|nobody) (?:but|except|other than)": " only ",
         r"not (?:until|before)": " notuntil ",
         # Bounds.
@@ -45,12 +46,18 @@ _PHRASES: Final = tuple(
         r"at (?:the )?least": " atleast ",
         r"at (?:the )?most": " atmost ",
         # Two words that are one.
-        r"(?:turn|switch)(?:ed|s|ing)? on": " enabled ",
-        r"(?:turn|switch)(?:ed|s|ing)? off": " disabled ",
+        r"(?:turn|switch)(?:ed|e?s|ing)? ((?:\w+ ){0,3})on": r" enabled \1 ",
+        r"(?:turn|switch)(?:ed|e?s|ing)? ((?:\w+ ){0,3})off": r" disabled \1 ",
         r"(?:roll|rolls|rolled|rolling) back": " rollback ",
         r"(?:apart|aside) from|other than|with the exception of|but for|except for": " except ",
     }.items()
 )
+
+
+def _after(words: str, bound: str) -> str:
+    """Return what may stand after a number that is a bound: `5 or more`, `5 seconds at least`."""
+    return rf" ?(?:\w+ )?(?:(?:or|and) (?:{'|'.join(words.split())})|{bound})\b"
+
 
 _NEVER: Final = r"(?!)"
 _BOUNDS: Final = tuple(
@@ -59,12 +66,12 @@ _BOUNDS: Final = tuple(
         (
             "at least",
             r"(?:atleast|minimum(?: \w+){0,3}?(?: of| is|:)?|min(?: of| is|:)?) (?:an? )?$",
-            r" ?(?:\w+ )?(?:or|and) (?:more|greater|higher|above|later|newer|longer|up|over)\b",
+            _after("more greater higher above later newer older longer up over", "atleast"),
         ),
         (
             "at most",
             r"(?:atmost|up to|maximum(?: \w+){0,3}?(?: of| is|:)?|max(?: of| is|:)?) (?:an? )?$",
-            r" ?(?:\w+ )?(?:or|and) (?:less|fewer|lower|below|earlier|smaller|shorter|under)\b",
+            _after("less fewer lower below earlier smaller shorter under", "atmost"),
         ),
         ("more than", r"(?:(?:more|greater|higher|larger|longer|later) than|over|above) $", _NEVER),
         ("more than", r"(?:exceed(?:s|ing)? |> ?)$", _NEVER),
@@ -132,10 +139,18 @@ class Reading:
 
     @cached_property
     def scopes(self) -> frozenset[str]:
-        """Which of `only` and `except` the sentence says, in whatever words."""
+        """Which of `only`, `except` and the like the sentence says, in whatever words."""
         words = words_for(self.language)
         found = {"only": words.exclusive, "except": words.exceptions | {"except"}}
-        return frozenset(name for name, those in found.items() if those.intersection(self.words))
+        said = {name for name, those in found.items() if those.intersection(self.words)}
+        if "notonly" in self.words:
+            said.add("not only")
+        # A bound of a number is judged with the number.
+        bound = Counter(bound for _, bound in self._bounded)
+        for word, name in (("atleast", "at least"), ("atmost", "at most")):
+            if self.words.count(word) > bound[name]:
+                said.add(name)
+        return frozenset(said)
 
     @cached_property
     def hedges(self) -> Counter[str]:
@@ -147,13 +162,18 @@ class Reading:
     def bounds(self) -> Mapping[str, frozenset[str | None]]:
         """The bounds that each number is given; None: it is the number itself."""
         found: dict[str, set[str | None]] = {}
-        for start, end, number in numbers_in(self.text):
-            before, after = self.text[max(0, start - _BEFORE) : start], self.text[end:]
-            bound = next(
-                (b for pre, post, b in _BOUNDS if pre.search(before) or post.match(after)), None
-            )
+        for number, bound in self._bounded:
             found.setdefault(number, set()).add(bound)
         return {number: frozenset(bounds) for number, bounds in found.items()}
+
+    @cached_property
+    def _bounded(self) -> tuple[tuple[str, str | None], ...]:
+        found = []
+        for start, end, number in numbers_in(self.text):
+            before, after = self.text[max(0, start - _BEFORE) : start], self.text[end:]
+            bounds = (b for pre, post, b in _BOUNDS if pre.search(before) or post.match(after))
+            found.append((number, next(bounds, None)))
+        return tuple(found)
 
     def governing(self, at: int) -> int | None:
         """Return the place of the negator that turns the word at a place, None if none does."""
@@ -201,8 +221,7 @@ def mismatch(
     faults = (
         *_sides(claim, clauses, [sentence, *evidence]),
         *_negations(claim, clauses),
-        *_lost_or_gained("only", claim, clauses),
-        *_lost_or_gained("except", claim, sentence),
+        *_lost_or_gained(claim.scopes, clauses.scopes | (sentence.scopes & {"except"})),
         *_bounds(claim, sentence),
     )
     return next(iter(faults), None)
@@ -253,11 +272,11 @@ def _denied(reading: Reading) -> dict[str, set[bool]]:
     return found
 
 
-def _lost_or_gained(scope: str, claim: Reading, sentence: Reading) -> Iterator[str]:
-    """Yield that `only` or `except` is in one of both."""
-    if scope in sentence.scopes - claim.scopes:
+def _lost_or_gained(claimed: frozenset[str], said: frozenset[str]) -> Iterator[str]:
+    """Yield the scopes that are in one of both only."""
+    for scope in sorted(said - claimed):
         yield f"{scope!r} of its closest sentence is lost"
-    elif scope in claim.scopes - sentence.scopes:
+    for scope in sorted(claimed - said):
         yield f"{scope!r} is not in its closest sentence"
 
 

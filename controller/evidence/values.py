@@ -17,6 +17,7 @@ from controller.evidence.anchors import (
     HardKind,
     HardToken,
     measures_in,
+    numbers_in,
 )
 from controller.evidence.closeness import (
     claim_sentences,
@@ -70,6 +71,9 @@ _MAGNITUDES: Final = {
 _WORD: Final = re.compile(r"[^\W_]+", re.UNICODE)
 _ORDINAL: Final = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
 
+_COUNTED: Final = re.compile(r" ?-?([^\W\d_]{2,}|%)", re.UNICODE)
+"""What stands after a number and is counted by it."""
+
 _BARE_UNITS: Final = {
     spelling: unit
     for spelling, unit in UNITS.items()
@@ -83,7 +87,7 @@ _STARTS_ANEW: Final = re.compile(r"(?:[:\"'(\[*\u2022-]) ?$")
 OPENERS: Final = frozenset(
     listed(
         """
-        accordingly additionally afterwards also alternatively although apparently as because
+        solely exclusively accordingly additionally afterwards also alternatively although apparently as because
         besides conversely currently finally first further furthermore generally hence however if
         in initially instead internally later likewise meanwhile moreover nevertheless next
         normally now once otherwise overall previously rather second similarly since so sometimes
@@ -121,8 +125,6 @@ def faults_in(
     texts = [text for piece in pieces for text in piece]
     among = evidence_sentences(pieces, language)
     yield from _unknown_names(claim, texts, language)
-    yield from _unknown_words(claim, texts)
-    yield from _repeated(claim, texts)
     headings = [heading for _, *above in pieces for heading in above]
     for sentence in claim_sentences(claim):
         if among:
@@ -132,11 +134,24 @@ def faults_in(
                 *headings,
                 *(s.text for s in among if says_more(s, nearest, sentence, language)),
             ]
-            yield from _misplaced(sentence, nearest.text, allowed)
+            yield from _misplaced(sentence, nearest.text, allowed, language)
+            yield from _unknown_words(sentence, allowed)
+            yield from _repeated(sentence, allowed)
 
 
-def _misplaced(sentence: str, nearest: str, allowed: Sequence[str]) -> Iterator[HardToken]:
+def _bare(normal: str, stopped: frozenset[str]) -> Iterator[HardToken]:
+    """Yield the numbers that nothing is counted by: the unit of `5 or 6 seconds` is both's."""
+    for _, end, number in numbers_in(normal):
+        counted = _COUNTED.match(normal, end)
+        if counted is None or counted[1].lower() in stopped:
+            yield HardToken(HardKind.NUMBER, number)
+
+
+def _misplaced(
+    sentence: str, nearest: str, allowed: Sequence[str], language: str
+) -> Iterator[HardToken]:
     """Yield the values and measures that stand elsewhere than where the claim has them from."""
+    stopped = stop_words(language)
     measured = [measure for text in allowed for measure in measures_in(normalise(text).text)]
     loose = {token for measure in measured for token in measure} | {
         HardToken(HardKind.NUMBER, token.value.removesuffix("%"))
@@ -146,7 +161,7 @@ def _misplaced(sentence: str, nearest: str, allowed: Sequence[str]) -> Iterator[
     }
     years = {token.value.split("-")[0] for token in loose if token.kind is HardKind.DATE}
     dates = {"-".join(t.value.split("-")[:2]) for t in loose if t.kind is HardKind.DATE}
-    bare = {measure[0] for measure in measured if len(measure) == 1}
+    bare = {token for text in allowed for token in _bare(normalise(text).text, stopped)}
     for measure in measures_in(normalise(sentence).text):
         number = measure[0]
         known = number in loose or number.value in years or number.value in dates
@@ -207,14 +222,22 @@ def _words_that_count(text: str) -> Iterator[HardToken]:
         yield from (token for token in measure if token.kind is HardKind.UNIT)
 
 
-def _repeated(claim: str, texts: Iterable[str]) -> Iterator[HardToken]:
-    """Yield the numbers that a sentence of a claim has more often than all of its evidence."""
-    known = Counter(m[0].value for text in texts for m in measures_in(normalise(text).text))
-    for sentence in claim_sentences(claim):
-        said = Counter(m[0].value for m in measures_in(normalise(sentence).text))
-        for value, count in said.items():
-            if 1 < count > known[value]:
-                yield HardToken(HardKind.NUMBER, value)
+def _repeated(sentence: str, allowed: Iterable[str]) -> Iterator[HardToken]:
+    """Yield what a sentence of a claim says more often than what it has it from.
+
+    Where a sentence says `5` of one thing and `6` of another, saying `5` of both is a lie.
+    """
+    known = Counter(token for text in allowed for token in _countable(text))
+    for token, count in Counter(_countable(sentence)).items():
+        if 1 < count > known[token]:
+            yield token
+
+
+def _countable(text: str) -> Iterator[HardToken]:
+    normal = normalise(text).text
+    yield from (HardToken(HardKind.NUMBER, number) for _, _, number in numbers_in(normal))
+    yield from (HardToken(HardKind.LITERAL, v.name) for v in values_in(text) if v.explicit)
+    yield from (token for token in _words_that_count(text) if token.kind is HardKind.ORDINAL)
 
 
 def _unknown_names(claim: str, texts: Sequence[str], language: str) -> Iterator[HardToken]:

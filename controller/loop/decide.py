@@ -34,6 +34,7 @@ from controller.loop.hand_off import approval, clarification
 from controller.loop.intents import called_source
 from controller.loop.lifetime import kept
 from controller.loop.model_policy import chosen, planning_turn, upcoming
+from controller.loop.pace import busy
 from controller.loop.rounds import goes_on_without_sources, next_round
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
 from controller.loop.soft_check import review_due
@@ -295,6 +296,19 @@ def spend_ceiling(situation: Situation) -> Decision | None:
     return Wait(RunningReason.QUEUED, over, until=until) if over else None
 
 
+def model_busy(situation: Situation) -> Decision | None:
+    """Other tasks ask the model as often as its limits allow: wait, and keep no worker."""
+    intent = upcoming(situation)
+    reserved = intent.reservation if intent else None
+    pace = situation.paces.get(reserved.model) if reserved else None
+    held = busy(pace, reserved.tokens) if reserved and pace else None
+    if held is None:
+        return None
+    # Active time begins with the first step: before it there is no deadline to wake up for.
+    times = [held.until, _deadline(situation) if situation.state.last else None]
+    return Wait(RunningReason.QUEUED, held.message, min(filter(None, times), default=None))
+
+
 def degrade(situation: Situation) -> Decision | None:
     """So much of a budget is used that the fallback model takes over, once a round."""
     switch = switch_to_fallback(situation)
@@ -369,6 +383,7 @@ GUARDS: Final[tuple[Guard, ...]] = (
     backing_off,  # only a run that goes on waits for its next attempt
     degrade,  # before the next call, so that it is the fallback's
     spend_ceiling,  # only what would be sent waits for the others
+    model_busy,  # last of the waits: it ends soonest
     planning_interval,  # a turn of its own
     soft_check,  # before the question is concluded
     next_action,

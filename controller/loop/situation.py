@@ -15,6 +15,7 @@ from controller.api.step import ActionClass, ActionName
 from controller.api.task import Awaiting, Pending, ResearchTask
 from controller.loop.assessment import Assessment
 from controller.loop.intents import Intent, called_source
+from controller.loop.pace import Pace
 from controller.loop.state import RunState
 
 
@@ -39,8 +40,9 @@ class Situation:
     """Everything that a decision may depend on.
 
     `models` has the task's model and, where that is ready, its fallback; `spend` is None where the
-    operator has no ceiling. `holder_may_live` says of
-    the process that stored `pending`, if it is another one, that it is not known to be gone.
+    operator has no ceiling. `paces` has what the limits of a model leave, by its name.
+    `holder_may_live` says of the process that stored `pending`, if it is another one, that it is
+    not known to be gone.
     `source_digests` says what the sources hold now, by name; one that is not there is not known.
     """
 
@@ -55,6 +57,7 @@ class Situation:
     remote_sources: frozenset[str] = frozenset()
     models: tuple[ModelTerms, ...] = ()
     spend: Spend | None = None
+    paces: Mapping[str, Pace] = field(default_factory=dict)
     journal_error: JournalError | None = None
     source_digests: Mapping[str, str] = field(default_factory=dict)
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from controller.api.errors import ActionError, PermanentError
-from controller.api.model_call import ModelTerms
+from controller.api.model import ResearchModel
+from controller.api.model_call import ModelTerms, terms_of
 from controller.loop.accounting import estimated_tokens
 from controller.loop.exchange import ModelReply, ModelRequest, ReportedUsage, ToolCall
 from controller.ports import Sampling
@@ -54,6 +55,10 @@ class ScriptedModel:
         self.requests: list[ModelRequest] = []
         self._script: Iterator[Turn] = iter(script)
 
+    async def probe(self) -> str | None:
+        """Return that nothing is odd."""
+        return None
+
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Play the next turn.
 
@@ -78,6 +83,11 @@ async def _played(turn: ModelReply | NoAnswer | Answering, request: ModelRequest
         return await never
     reply = turn(request)
     return reply if isinstance(reply, ModelReply) else await reply
+
+
+def silent_model(resource: ResearchModel) -> ScriptedModel:
+    """Return a model without a turn, for homes of tasks that ask none."""
+    return ScriptedModel((), terms_of(resource))
 
 
 def answer(content: object, **changes: Any) -> ModelReply:  # noqa: ANN401 - fields of a reply

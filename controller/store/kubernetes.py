@@ -8,12 +8,13 @@ What the API server answers is mapped to errors in `kubernetes_answers`.
 from __future__ import annotations
 
 import logging
+from base64 import b64decode
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
 from kubernetes.aio.client import ApiClient
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from controller.api.base import API_VERSION, ApiModel, format_time
 from controller.api.errors import (
@@ -36,6 +37,7 @@ from controller.store.kubernetes_client import REQUEST_TIMEOUT_SECONDS
 from controller.store.kubernetes_lists import all_items
 from controller.store.kubernetes_requests import CORE, RESEARCH, STRICT, Item, Requests, Resource
 from controller.store.merge_patch import merge_patch
+from controller.store.secret_values import secret_not_found, secret_value
 from controller.store.validation import faults
 
 _LOGGER: Final = logging.getLogger(__name__)
@@ -45,6 +47,7 @@ _STEP_CHUNK: Final = 50
 
 _STEPS: Final = Resource(RESEARCH, names.STEPS)
 _CONFIG_MAPS: Final = Resource(CORE, "configmaps")
+_SECRETS: Final = Resource(CORE, "secrets")
 _EVENTS: Final = Resource(CORE, "events")
 
 Stored = TypeVar("Stored", bound=ApiModel)
@@ -90,6 +93,18 @@ class KubernetesStore:
     async def get_model(self, namespace: str, name: str) -> ResearchModel:
         """Return a model; see `TaskStore`."""
         return _read(ResearchModel, await self._get(names.MODELS, namespace, name))
+
+    async def get_secret_value(self, namespace: str, name: str, key: str) -> SecretStr:
+        """Return one value of a Secret; see `TaskStore`."""
+        try:
+            stored = await self._requests.get(
+                f"get the Secret {namespace}/{name}", _SECRETS.path(namespace, name)
+            )
+        except NotFoundError:
+            raise secret_not_found(namespace, name) from None
+        encoded: dict[str, str] = stored.get("data") or {}
+        values = {each: b64decode(value) for each, value in encoded.items() if each == key}
+        return secret_value(values, namespace, name, key)
 
     async def write_status(self, task: ResearchTask, status: ResearchTaskStatus) -> ResearchTask:
         """Replace the status of exactly this version of the task; see `TaskStore`."""

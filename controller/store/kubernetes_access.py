@@ -23,6 +23,8 @@ _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 async def check_access(client: ApiClient, namespace: str | None = None) -> tuple[str, ...]:
     """Return one line for each missing kind and right, with the mend; empty when all is there.
 
+    Rights that are optional are not asked about.
+
     Args:
         client: the client whose account is asked about.
         namespace: where the rights are needed; None means everywhere.
@@ -33,7 +35,8 @@ async def check_access(client: ApiClient, namespace: str | None = None) -> tuple
     """
     requests = Requests(client)
     missing_kinds = await _missing_kinds(requests)
-    asked = [(right, verb) for right in RIGHTS for verb in right.verbs]
+    needed = [right for right in RIGHTS if not right.is_optional]
+    asked = [(right, verb) for right in needed for verb in right.verbs]
     return (
         *(
             f"the CustomResourceDefinition {kind}.{GROUP} is not installed: "

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import SecretStr, TypeAdapter, ValidationError
 
 from controller.api.errors import (
     AlreadyExistsError,
@@ -36,7 +36,9 @@ from controller.ports import Clock, Event, StoredReport, TaskKey
 from controller.store import names
 from controller.store.local_database import Database
 from controller.store.local_objects import Objects, StoredEvent, parsed, revalidated
-from controller.store.manifest import ConfigMap, StoredObject, read_manifest
+from controller.store.manifest import ConfigMap, DeclaredObject, read_manifest
+from controller.store.secret_manifest import Secret
+from controller.store.secret_values import secret_not_found, secret_value
 from controller.store.validation import faults
 
 _LOGGER: Final = logging.getLogger(__name__)
@@ -77,6 +79,7 @@ class LocalStore:
         """Take an open database. Use `open`."""
         self._database = database
         self._objects = Objects(database, clock, new_uid)
+        self._secrets: dict[tuple[str, str], Secret] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -95,11 +98,12 @@ class LocalStore:
 
     # What a user does.
 
-    def apply(self, manifest: Mapping[str, Any]) -> StoredObject:
+    def apply(self, manifest: Mapping[str, Any]) -> DeclaredObject:
         """Create what a manifest declares, or change what is there to it; return it as stored.
 
         The spec is replaced as a whole; labels and annotations are added to those that are
-        there, as with server-side apply. Nothing is written if nothing changes.
+        there, as with server-side apply. Nothing is written if nothing changes. A Secret is kept
+        in memory alone.
 
         Raises:
             UserError: the manifest breaks a rule; one line for each.
@@ -107,8 +111,20 @@ class LocalStore:
             UnavailableError: the file cannot be written now.
         """
         declared = read_manifest(manifest)
+        if isinstance(declared, Secret):
+            self.keep_secret(declared)
+            return declared
         with self._database.writing():
             return self._objects.apply(declared)  # type: ignore[type-var]  # is one of the union
+
+    def keep_secret(self, secret: Secret) -> None:
+        """Keep a Secret in memory as long as this store is open; it is never written to the file.
+
+        Keys are added to those of a Secret of the same name, as with server-side apply.
+        """
+        name = secret.metadata.namespace, secret.metadata.name
+        known = self._secrets.get(name)
+        self._secrets[name] = secret.added_to(known) if known else secret
 
     def delete_task(self, key: TaskKey) -> None:
         """Remove a task with its steps, its report and its events.
@@ -168,6 +184,13 @@ class LocalStore:
     async def get_model(self, namespace: str, name: str) -> ResearchModel:
         """Return a model; see `TaskStore`."""
         return self._objects.require(ResearchModel, namespace, name)
+
+    async def get_secret_value(self, namespace: str, name: str, key: str) -> SecretStr:
+        """Return one value of a Secret that was given to this process; see `TaskStore`."""
+        secret = self._secrets.get((namespace, name))
+        if secret is None:
+            raise secret_not_found(namespace, name)
+        return secret_value(secret.values, namespace, name, key)
 
     async def write_status(self, task: ResearchTask, status: ResearchTaskStatus) -> ResearchTask:
         """Replace the status of exactly this version of the task; see `TaskStore`."""

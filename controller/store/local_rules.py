@@ -160,6 +160,12 @@ MODEL_CHECKS: Final[tuple[Check[ResearchModel], ...]] = (
     ),
     Check(
         "spec",
+        "baseURL may name no user and no password; a key belongs in the Secret of "
+        "credentialsSecretRef",
+        lambda new, _: new.spec.base_url is None or "@" not in new.spec.base_url,
+    ),
+    Check(
+        "spec",
         "maxOutputTokens must be below contextWindowTokens",
         lambda new, _: new.spec.max_output_tokens < new.spec.context_window_tokens,
     ),

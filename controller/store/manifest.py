@@ -19,6 +19,7 @@ from controller.api.model import ResearchModel, ResearchModelSpec
 from controller.api.source import ResearchSource, ResearchSourceSpec
 from controller.api.step import ResearchStep, ResearchStepSpec
 from controller.api.task import ResearchTask, ResearchTaskSpec
+from controller.store.secret_manifest import Secret, secret_values
 from controller.store.validation import faults, field_path, invalid
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -32,6 +33,8 @@ class ConfigMap(ApiModel):
 
 
 StoredObject = ResearchTask | ResearchStep | ResearchModel | ResearchSource | ConfigMap
+DeclaredObject = StoredObject | Secret
+"""What a manifest can declare; a Secret is never stored."""
 
 _API_VERSIONS: Final = {
     "ResearchTask": API_VERSION,
@@ -39,6 +42,12 @@ _API_VERSIONS: Final = {
     "ResearchModel": API_VERSION,
     "ResearchSource": API_VERSION,
     "ConfigMap": "v1",
+    "Secret": "v1",
+}
+
+_OWN_FIELDS: Final = {
+    "ConfigMap": {"data"},
+    "Secret": {"data", "stringData", "type", "immutable"},
 }
 
 _IGNORED_METADATA: Final = frozenset({"managedFields"})
@@ -48,7 +57,7 @@ _NAME: Final = TypeAdapter[str](Name)
 _NAMESPACE: Final = TypeAdapter[str](Label)
 
 
-def read_manifest(manifest: Mapping[str, Any]) -> StoredObject:
+def read_manifest(manifest: Mapping[str, Any]) -> DeclaredObject:
     """Return the object that a manifest declares; its `status` is not read.
 
     Raises:
@@ -58,7 +67,7 @@ def read_manifest(manifest: Mapping[str, Any]) -> StoredObject:
     title = _title(kind, manifest)
     if not_json := tuple(_not_json(manifest, ())):
         raise invalid(title, not_json)
-    own = {"data"} if kind == "ConfigMap" else {"spec", "status"}
+    own = _OWN_FIELDS.get(kind, {"spec", "status"})
     lines = [
         f"{key}: is not a known field; remove it or correct its name"
         for key in manifest
@@ -128,10 +137,18 @@ def _metadata(value: object, lines: list[str]) -> ObjectMeta | None:
 
 def _object(
     kind: str, metadata: ObjectMeta | None, manifest: Mapping[str, Any], lines: list[str]
-) -> StoredObject | None:
+) -> DeclaredObject | None:
     """Read the rest; None if anything is wrong, the metadata included."""
+    if kind == "Secret":
+        return _secret(metadata, manifest, lines)
     if kind == "ConfigMap":
         return _config_map(metadata, manifest, lines)
+    return _custom(kind, metadata, manifest, lines)
+
+
+def _custom(
+    kind: str, metadata: ObjectMeta | None, manifest: Mapping[str, Any], lines: list[str]
+) -> StoredObject | None:
     spec = manifest.get("spec")
     if spec is None:
         lines.append("spec: must be set; add it")
@@ -149,6 +166,13 @@ def _object(
         case _:
             source = _strict(ResearchSourceSpec, spec, "spec", lines)
             return ResearchSource(metadata=metadata, spec=source) if metadata and source else None
+
+
+def _secret(
+    metadata: ObjectMeta | None, manifest: Mapping[str, Any], lines: list[str]
+) -> Secret | None:
+    values = secret_values(manifest, lines)
+    return Secret(metadata, values) if metadata and values is not None else None
 
 
 def _config_map(

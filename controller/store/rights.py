@@ -13,12 +13,17 @@ from controller.store.names import MODELS, SOURCES, STEPS, TASKS
 
 
 class Right(NamedTuple):
-    """Verbs on one resource (`resource` or `resource/subresource`), and what they are for."""
+    """Verbs on one resource (`resource` or `resource/subresource`), and what they are for.
+
+    One that is optional is not asked for at the start: where it is not granted, the tasks that
+    need it wait and say so.
+    """
 
     group: str
     resource: str
     verbs: tuple[str, ...]
     purpose: str
+    is_optional: bool = False
 
 
 RIGHTS: Final = (
@@ -52,4 +57,11 @@ RIGHTS: Final = (
         "to read corpora and to publish reports",
     ),
     Right("", "events", ("create",), "to tell of transitions"),
+    Right(
+        "",
+        "secrets",
+        ("get",),
+        "to read the keys that models name: by name, never as a list",
+        is_optional=True,
+    ),
 )

@@ -46,9 +46,12 @@ NAMED = {
     "what a run does": ("ResearchTask", RunningReason),
     "why a source is ready": (
         "ResearchSource",
-        set(ReadyReason) - {ReadyReason.BACKEND_NOT_SUPPORTED},
+        set(ReadyReason) - {ReadyReason.ADDRESS_BLOCKED, ReadyReason.SECRET_NOT_FOUND},
     ),
-    "why a model is not": ("ResearchModel", {ReadyReason.BACKEND_NOT_SUPPORTED}),
+    "why a model is ready": (
+        "ResearchModel",
+        {ReadyReason.READY, ReadyReason.ADDRESS_BLOCKED, ReadyReason.SECRET_NOT_FOUND},
+    ),
     "what a step does": ("ResearchStep", ActionName),
     "how a step ended": ("ResearchStep", Outcome),
     "what a note says": ("ResearchStep", NoteKind),

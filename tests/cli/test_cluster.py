@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from controller.clock import SystemClock
+from controller.connections import NOTHING_OPENED, ConnectionGuard
+from controller.credentials import SecretReader
 from controller.gathering import is_settled
+from controller.models.scripted import silent_model
 from controller.ports import TaskKey
 from controller.reconcile import Reconciler
 from controller.references import Resolver
@@ -66,8 +69,15 @@ async def worked(kubeconfig: Path, desk: Desk) -> None:
             cache_directory=desk.folder / "indexes",
             load_config_maps=load,
         )
+        references = Resolver(
+            store,
+            make,
+            make_model=silent_model,
+            guard=ConnectionGuard(NOTHING_OPENED),
+            secrets=SecretReader(store),
+        )
         reconciler = Reconciler(
-            store=store, references=Resolver(store, make), clock=SystemClock(), holder="test"
+            store=store, references=references, clock=SystemClock(), holder="test"
         )
         key = TaskKey(NAMESPACE, "lamp")
         while not is_settled(await store.get_task(key)):

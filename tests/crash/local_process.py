@@ -26,6 +26,8 @@ from controller.api.source import ResearchSource
 from controller.cli.local import drive, stop_on_interrupt
 from controller.cli.observer import Follower
 from controller.clock import SystemClock
+from controller.connections import ConnectionGuard, OpenedOrigins
+from controller.credentials import SecretReader
 from controller.holders import local_holder
 from controller.loop.exchange import ModelReply, ModelRequest
 from controller.models.scripted import ScriptedModel, answer
@@ -110,7 +112,13 @@ async def _drive(options: argparse.Namespace, store: LocalStore) -> int:
 
     reconciler = Reconciler(
         store=store,
-        references=Resolver(store, make, make_model=make_model if options.model else None),
+        references=Resolver(
+            store,
+            make,
+            make_model=make_model,
+            guard=ConnectionGuard(OpenedOrigins.parse(["http://127.0.0.1:9"])),
+            secrets=SecretReader(store),
+        ),
         clock=SystemClock(),
         holder=local_holder(),
     )

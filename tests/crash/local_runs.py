@@ -29,7 +29,7 @@ QUESTIONS = [
 MODEL = (
     "ResearchModel",
     "scripted",
-    {"backend": "OpenAICompatible", "baseURL": "http://model.example/v1", "model": "scripted"},
+    {"backend": "OpenAICompatible", "baseURL": "http://127.0.0.1:9/v1", "model": "scripted"},
 )
 """A model object; the process that works on it plays a script instead of calling anybody."""
 

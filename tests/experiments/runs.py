@@ -14,6 +14,9 @@ import yaml
 from controller.api.base import API_VERSION
 from controller.api.task import ResearchTaskStatus
 from controller.clock import SteppedClock
+from controller.connections import NOTHING_OPENED, ConnectionGuard
+from controller.credentials import SecretReader
+from controller.models.scripted import silent_model
 from controller.ports import TaskKey
 from controller.reconcile import Reconciler
 from controller.references import Resolver
@@ -46,8 +49,15 @@ async def run(spec: dict[str, Any]) -> ResearchTaskStatus:
             cache_directory=Path(folder),
             load_config_maps=load,
         )
+        references = Resolver(
+            store,
+            make,
+            make_model=silent_model,
+            guard=ConnectionGuard(NOTHING_OPENED),
+            secrets=SecretReader(store),
+        )
         reconciler = Reconciler(
-            store=store, references=Resolver(store, make), clock=clock, holder="experiment"
+            store=store, references=references, clock=clock, holder="experiment"
         )
         while (requeue := await reconciler.reconcile(key)).after is not None:
             if requeue.after and (await store.get_task(key)).status.awaiting:

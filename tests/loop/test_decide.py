@@ -24,6 +24,7 @@ from controller.api.task import (
 from controller.loop.decide import GUARDS, decide
 from controller.loop.failures import Retry
 from controller.loop.intents import NoteArguments
+from controller.loop.pace import Pace
 from controller.loop.progress import Fingerprints
 from controller.loop.situation import (
     Act,
@@ -87,6 +88,7 @@ ORDER = [
     "backing_off",
     "degrade",
     "spend_ceiling",
+    "model_busy",
     "planning_interval",
     "soft_check",
     "next_action",
@@ -138,6 +140,9 @@ APPLIES: dict[str, Change] = {
     "spend_ceiling": lambda s: with_state(usage=Usage(steps=10))(
         with_(models=(TERMS,), spend=Spend(limit=10, spent=9))(s)
     ),
+    "model_busy": lambda s: with_state(usage=Usage(steps=10))(
+        with_(models=(TERMS,), paces={"large": Pace("large", max_concurrent=1, under_way=1)})(s)
+    ),
     "planning_interval": lambda s: with_state(usage=Usage(steps=10))(with_(models=(TERMS,))(s)),
 }
 
@@ -177,6 +182,7 @@ EXPECTED = {
     "backing_off": "BackingOff",
     "degrade": "Degraded",
     "spend_ceiling": "Queued",
+    "model_busy": "Queued",
     "planning_interval": "PlanningInterval",
 }
 

@@ -74,7 +74,8 @@ def test_the_operator_may_do_what_it_needs(installed: ControlPlane, grant: Grant
 _GROUP: Final = "research.fixpoint.dev"
 
 _REFUSED: Final[dict[str, Grant]] = {
-    "read a Secret": ("", "secrets", "get"),
+    "watch Secrets": ("", "secrets", "watch"),
+    "write a Secret": ("", "secrets", "update"),
     "list Secrets": ("", "secrets", "list"),
     "change a spec": (_GROUP, "researchtasks", "update"),
     "patch a spec": (_GROUP, "researchtasks", "patch"),

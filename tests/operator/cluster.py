@@ -51,9 +51,10 @@ class Cluster:
         """Apply a source over a directory corpus."""
         self._apply("ResearchSource", name, type="Corpus", corpus={"directory": directory})
 
-    def apply_model(self, name: str) -> None:
-        """Apply a model at an address where nothing listens."""
-        self._apply("ResearchModel", name, backend="LlamaCpp", model="m", baseURL="http://[::1]:9")
+    def apply_model(self, name: str, **spec: object) -> None:
+        """Apply a model; by default at an address that is closed, where nothing listens."""
+        defaults = {"backend": "LlamaCpp", "model": "scripted", "baseURL": "http://[::1]:9"}
+        self._apply("ResearchModel", name, **(defaults | spec))
 
     def apply_task(self, name: str = "task", **spec: object) -> None:
         """Apply a task; by default with one question that the corpus `lamp` answers."""

@@ -52,7 +52,7 @@ def test_a_source_and_a_model_say_whether_they_are_ready(
         assert status["digest"].startswith("sha256:")
         assert status["observedGeneration"] == 1
         cluster.wait_condition("rsource", "attic", "Ready", reason="DirectoryNotFound")
-        ready = cluster.wait_condition("rmodel", "parrot", "Ready", reason="BackendNotSupported")
+        ready = cluster.wait_condition("rmodel", "parrot", "Ready", reason="AddressBlocked")
         assert ready["status"] == "False"
 
 
@@ -124,7 +124,7 @@ def test_waiting_writes_once_and_then_nothing(operator: Operator, cluster: Clust
         assert cluster.get("rtask", "task")["metadata"]["resourceVersion"] == version
 
 
-def test_a_model_that_this_version_cannot_use_makes_its_task_wait(
+def test_a_model_that_cannot_be_used_makes_its_task_wait(
     operator: Operator, cluster: Cluster
 ) -> None:
     with operator() as process:
@@ -134,7 +134,7 @@ def test_a_model_that_this_version_cannot_use_makes_its_task_wait(
         cluster.wait_condition("rtask", "task", "Accepted", reason="ModelNotFound")
         cluster.apply_model("parrot")
         accepted = cluster.wait_condition("rtask", "task", "Accepted", reason="ModelNotReady")
-        assert "leave spec.modelRef out" in accepted["message"]
+        assert "AddressBlocked" in accepted["message"]
 
 
 def test_a_stop_leaves_no_intent_in_doubt_and_the_next_process_goes_on(

@@ -22,10 +22,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from controller.api.source import ResearchSource
 from controller.clock import SystemClock
+from controller.connections import NOTHING_OPENED, ConnectionGuard
+from controller.credentials import SecretReader
 from controller.engine import Engine
 from controller.health import serve_probes
 from controller.inventory import SeenTask, TaskEvent
 from controller.metrics import Metrics
+from controller.models.scripted import silent_model
 from controller.ports import Source, TaskKey
 from controller.settings import Settings
 from controller.store.kubernetes import KubernetesStore
@@ -153,12 +156,16 @@ async def engine_of(
     configuration.client_session_kwargs = {"trust_env": False}
     try:
         async with ApiClient(configuration) as client:
+            store = KubernetesStore(client, SystemClock())
             engine = Engine(
                 client,
                 Settings(cache_directory=tmp_path, grace_seconds=0),
                 holder="operator-1",
                 make_source=_no_source,
-                store=KubernetesStore(client, SystemClock()),
+                make_model=silent_model,
+                guard=ConnectionGuard(NOTHING_OPENED),
+                secrets=SecretReader(store),
+                store=store,
                 metrics=Metrics(CollectorRegistry()),
                 monotonic=clock,
             )

@@ -13,11 +13,13 @@ from controller.api.base import API_VERSION
 from controller.api.errors import SourceNotReadyError
 from controller.api.meta import Condition
 from controller.api.model import ResearchModel
-from controller.api.model_call import terms_of
+from controller.api.model_call import ModelTerms, terms_of
 from controller.api.reasons import AcceptedReason, ReadyReason
 from controller.api.source import ResearchSource
 from controller.api.task import ResearchTask
 from controller.clock import SystemClock
+from controller.connections import ConnectionGuard, OpenedOrigins
+from controller.credentials import SecretReader
 from controller.models.scripted import ScriptedModel
 from controller.ports import Model, References, TaskKey
 from controller.readiness import Readiness, ReferenceKey, ReferenceKind
@@ -30,6 +32,21 @@ async def no_config_maps(_namespace: str, names: Sequence[str]) -> ConfigMaps:
     return ConfigMaps({}, tuple(names))
 
 
+HOME = "http://[::1]:9"
+"""Where the models of these tests are said to be; nothing is sent there."""
+
+
+class Warned(ScriptedModel):
+    """A model whose endpoint has something to say of itself."""
+
+    def __init__(self, terms: ModelTerms, home: Home) -> None:
+        super().__init__((), terms)
+        self._home = home
+
+    async def probe(self) -> str | None:
+        return self._home.warning
+
+
 class Home:
     """A local store, a corpus root, and a clock that is moved by hand."""
 
@@ -39,6 +56,8 @@ class Home:
         self.corpora.mkdir()
         self.time = 0.0
         self.made: list[str] = []
+        self.made_models: list[int] = []
+        self.warning: str | None = None
         self._cache = folder / "cache"
 
     def make_source(self, resource: ResearchSource) -> IndexedCorpus:
@@ -50,8 +69,24 @@ class Home:
             load_config_maps=no_config_maps,
         )
 
-    def resolver(self, **options: Any) -> Resolver:  # noqa: ANN401 - any option
-        return Resolver(self.store, self.make_source, clock=lambda: self.time, **options)
+    def resolver(self, opened: tuple[str, ...] = (HOME,), **options: Any) -> Resolver:  # noqa: ANN401 - any option
+        clock = self.clock
+        return Resolver(
+            self.store,
+            self.make_source,
+            clock=clock,
+            make_model=self.make_model,
+            guard=ConnectionGuard(OpenedOrigins.parse(opened)),
+            secrets=SecretReader(self.store, clock),
+            **options,
+        )
+
+    def clock(self) -> float:
+        return self.time
+
+    def make_model(self, resource: ResearchModel) -> Model:
+        self.made_models.append(resource.metadata.generation)
+        return Warned(terms_of(resource), self)
 
     def write(self, directory: str, text: str = "The lamp glows.") -> None:
         (self.corpora / directory).mkdir(exist_ok=True)
@@ -61,7 +96,7 @@ class Home:
         self._apply("ResearchSource", name, type="Corpus", corpus={"directory": directory})
 
     def apply_model(self, name: str, **spec: object) -> None:
-        spec = {"backend": "LlamaCpp", "model": "m", "baseURL": "http://[::1]:9", **spec}
+        spec = {"backend": "LlamaCpp", "model": "m", "baseURL": HOME, **spec}
         self._apply("ResearchModel", name, **spec)
 
     async def task(
@@ -131,17 +166,69 @@ async def test_everything_that_is_missing_is_named_at_once(home: Home) -> None:
     assert all(name in references.missing.message for name in ("lamp", "wiki", "parrot"))
 
 
-async def test_a_model_is_missing_or_cannot_be_used_yet(home: Home) -> None:
+async def test_a_model_is_missing_or_at_a_closed_address(home: Home) -> None:
     home.write("lamp")
     home.apply_source("lamp", "lamp")
     task = await home.task("lamp", model="parrot")
-    resolver = home.resolver()
+    resolver = home.resolver(opened=())
     assert reason(await resolver.resolve(task)) is AcceptedReason.MODEL_NOT_FOUND
     home.apply_model("parrot")
     references = await resolver.resolve(task)
     assert reason(references) is AcceptedReason.MODEL_NOT_READY
     assert references.missing is not None
-    assert "extractive policy" in references.missing.message
+    assert "AddressBlocked" in references.missing.message
+    assert f"--allow-origin {HOME}" in references.missing.message
+    assert (await home.resolver().resolve(task)).missing is None
+
+
+SECRET = {"name": "provider", "key": "api-key"}
+
+
+def secret(**values: str) -> dict[str, Any]:
+    metadata = {"name": "provider", "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": values}
+
+
+# S0.39
+async def test_a_model_whose_key_is_missing_makes_a_task_wait_for_it(home: Home) -> None:
+    home.write("lamp")
+    home.apply_source("lamp", "lamp")
+    home.apply_model("parrot", credentialsSecretRef=SECRET)
+    task, resolver = await home.task("lamp", model="parrot"), home.resolver()
+    references = await resolver.resolve(task)
+    assert reason(references) is AcceptedReason.SECRET_NOT_FOUND
+    assert references.missing is not None
+    assert "ResearchModel parrot" in references.missing.message
+    assert "Secret default/provider does not exist" in references.missing.message
+    home.store.apply(secret(other="canary"))
+    home.time += 1
+    references = await resolver.resolve(task)
+    assert reason(references) is AcceptedReason.SECRET_NOT_FOUND
+    assert references.missing is not None
+    assert "the key api-key of the Secret default/provider" in references.missing.message
+    assert "canary" not in str(references)
+    home.store.apply(secret(**{"api-key": "canary"}))
+    home.time += 1
+    references = await resolver.resolve(task)
+    assert references.missing is None
+    assert len(references.models) == 1
+
+
+# S2.15
+async def test_a_model_is_made_again_when_its_spec_changes_and_else_kept(home: Home) -> None:
+    home.write("lamp")
+    home.apply_source("lamp", "lamp")
+    home.apply_model("parrot")
+    task, resolver = await home.task("lamp", model="parrot"), home.resolver(object_seconds=300)
+    (first,) = (await resolver.resolve(task)).models
+    resolver.forget("default", "parrot")
+    assert (await resolver.resolve(task)).models == (first,)
+    home.apply_model("parrot", maxOutputTokens=256)
+    assert (await resolver.resolve(task)).models == (first,), "nobody said so"
+    resolver.forget("default", "parrot")
+    (again,) = (await resolver.resolve(task)).models
+    assert (again.terms.generation, again.terms.max_output_tokens) == (2, 256)
+    assert home.made_models == [1, 2]
 
 
 async def test_a_directory_that_appears_is_seen_within_a_second_of_looking(home: Home) -> None:
@@ -244,6 +331,11 @@ class Ready:
         (condition,) = stored.status.conditions
         return stored, condition
 
+    async def model(self, name: str) -> tuple[ResearchModel, Condition]:
+        stored = await self.home.store.get_model("default", name)
+        (condition,) = stored.status.conditions
+        return stored, condition
+
 
 async def test_ready_is_written_when_it_differs_and_then_not_again(home: Home) -> None:
     home.write("lamp")
@@ -291,24 +383,54 @@ async def test_new_content_moves_the_digest_and_not_the_transition(home: Home) -
     assert len(ready.changed) == 2
 
 
-async def test_a_model_is_not_supported_and_says_so_once(home: Home) -> None:
+async def test_a_model_says_that_it_is_ready_and_what_its_endpoint_warns_of(home: Home) -> None:
     home.apply_model("parrot")
     ready = Ready(home)
-    assert await ready.look(ReferenceKind.MODEL, "parrot") is None
-    written = await home.store.get_model("default", "parrot")
-    assert written.status.conditions[0].reason == ReadyReason.BACKEND_NOT_SUPPORTED
+    assert await ready.look(ReferenceKind.MODEL, "parrot") == 180
+    written, condition = await ready.model("parrot")
+    assert condition.reason == ReadyReason.READY
+    assert "warning" not in condition.message
+    assert written.status.observed_generation == written.metadata.generation
+    assert len(ready.changed) == 1
     await ready.look(ReferenceKind.MODEL, "parrot")
-    again = await home.store.get_model("default", "parrot")
+    again, _ = await ready.model("parrot")
     assert again.metadata.resource_version == written.metadata.resource_version
+    home.warning = "the endpoint does not list the model m"
+    assert await ready.look(ReferenceKind.MODEL, "parrot") == 180
+    _, warned = await ready.model("parrot")
+    assert warned.status == "True"
+    assert "a warning: the endpoint does not list the model m" in warned.message
+    assert warned.last_transition_time == condition.last_transition_time
+    assert len(ready.changed) == 1, "nobody waits for a warning"
+
+
+async def test_a_model_without_its_key_is_looked_at_again_soon(home: Home) -> None:
+    home.apply_model("parrot", credentialsSecretRef=SECRET)
+    ready = Ready(home)
+    assert (await ready.look(ReferenceKind.MODEL, "parrot") or 0) < 5
+    _, condition = await ready.model("parrot")
+    assert (condition.status, condition.reason) == ("False", "SecretNotFound")
+    assert ready.changed == []
+    home.store.apply(secret(**{"api-key": "canary"}))
+    home.time += 4
+    assert await ready.look(ReferenceKind.MODEL, "parrot") == 180
+    assert len(ready.changed) == 1
+    stored, _ = await ready.model("parrot")
+    assert "canary" not in stored.to_json()
+
+
+async def test_a_model_at_a_closed_address_names_the_option_that_opens_it(home: Home) -> None:
+    home.apply_model("parrot", baseURL="http://169.254.169.254/v1")
+    ready = Ready(home)
+    assert (await ready.look(ReferenceKind.MODEL, "parrot") or 0) < 5
+    _, condition = await ready.model("parrot")
+    assert condition.reason == ReadyReason.ADDRESS_BLOCKED
+    assert "--allow-origin http://169.254.169.254:80" in condition.message
 
 
 @pytest.mark.parametrize("kind", list(ReferenceKind))
 async def test_what_is_gone_is_not_looked_at_again(home: Home, kind: ReferenceKind) -> None:
     assert await Ready(home).look(kind, "gone") is None
-
-
-def scripted(resource: ResearchModel) -> Model:
-    return ScriptedModel((), terms_of(resource))
 
 
 PRICES = {"inputUSDPerMillionTokens": "1", "outputUSDPerMillionTokens": "2.5"}
@@ -319,7 +441,7 @@ async def test_a_model_without_a_price_waits_where_money_is_limited(home: Home) 
     home.write("lamp")
     home.apply_source("lamp", "lamp")
     home.apply_model("some")
-    resolver = home.resolver(make_model=scripted)
+    resolver = home.resolver()
     task = await home.task("lamp", model="some", budgets={"maxCostUSD": "0.5"})
     found = await resolver.resolve(task)
     assert found.missing is not None
@@ -352,7 +474,7 @@ async def test_a_fallback_that_cannot_be_used_is_left_out_and_makes_nobody_wait(
     home.apply_model("some", pricing=PRICES)
     home.apply_model("small", pricing=PRICES)
     home.apply_model("unpriced")
-    resolver = home.resolver(make_model=scripted)
+    resolver = home.resolver()
     spec: dict[str, Any] = {"model": "some", "budgets": {"maxCostUSD": "1"}}
     task = await home.task("lamp", fallbackModelRef={"name": fallback}, **spec)
     found = await resolver.resolve(task)

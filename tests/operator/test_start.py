@@ -85,6 +85,18 @@ def test_a_kubeconfig_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert f"the kubeconfig {missing} does not exist" in line
 
 
+def test_an_origin_that_is_none_is_named_with_the_rule(tmp_path: Path) -> None:
+    with OperatorProcess(
+        tmp_path / "unused",
+        tmp_path,
+        corpus_root=tmp_path,
+        environment={"FIXPOINT_ALLOW_ORIGINS": "http://ollama.models.svc:11434 http://llm/v1"},
+    ) as process:
+        assert process.wait() != 0
+        assert "'http://llm/v1' is no origin" in " ".join(process.log.split())
+        assert "Traceback" not in process.log
+
+
 def test_an_access_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     file = tmp_path / "access.yaml"
     file.write_text("team-a: everything\n", encoding="utf-8")

@@ -361,7 +361,7 @@ async def test_the_status_of_a_model_is_written_to_the_version_that_was_seen(
     seen = await home.store.get_model(home.namespace, new_name)
     not_ready = ResearchModelStatus(
         observed_generation=1,
-        conditions=(condition("Ready", ConditionStatus.FALSE, "BackendNotSupported"),),
+        conditions=(condition("Ready", ConditionStatus.FALSE, "AddressBlocked"),),
     )
 
     written = await home.store.write_model_status(seen, not_ready)

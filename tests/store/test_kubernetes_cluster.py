@@ -11,6 +11,7 @@ from kubernetes.aio.client import ApiClient
 
 from controller.api.base import GROUP
 from controller.api.errors import NotFoundError, RefusedError
+from controller.clock import SystemClock
 from controller.ports import TaskKey
 from controller.store.kubernetes import KubernetesStore
 from controller.store.kubernetes_access import check_access
@@ -56,7 +57,7 @@ async def test_each_missing_right_is_named_with_what_it_is_for(plane: ControlPla
     few = tuple(
         right._replace(verbs=tuple(verb for verb in right.verbs if verb != "watch"))
         for right in RIGHTS
-        if right.resource != "researchtasks/status"
+        if right.resource not in {"researchtasks/status", "secrets"}
     )
     async with await connect(grant(plane, "store-few-rights", few)) as client:
         lines = await check_access(client)
@@ -72,6 +73,18 @@ async def test_each_missing_right_is_named_with_what_it_is_for(plane: ControlPla
     )
 
 
+# S0.39, S2.34
+async def test_without_the_right_to_read_secrets_only_their_tasks_wait(
+    plane: ControlPlane,
+) -> None:
+    others = tuple(right for right in RIGHTS if right.resource != "secrets")
+    async with await connect(grant(plane, "store-no-secrets", others)) as client:
+        assert await check_access(client) == ()
+        store = KubernetesStore(client, SystemClock())
+        with pytest.raises(RefusedError, match='cannot get resource "secrets"'):
+            await store.get_secret_value("default", "provider", "api-key")
+
+
 async def test_rights_in_one_namespace_suffice_for_one_namespace(
     plane: ControlPlane, own_namespace: str
 ) -> None:
@@ -79,7 +92,7 @@ async def test_rights_in_one_namespace_suffice_for_one_namespace(
     async with await connect(kubeconfig) as client:
         assert await check_access(client, own_namespace) == ()
         everywhere = await check_access(client)
-        assert len(everywhere) == sum(len(right.verbs) for right in RIGHTS)
+        assert len(everywhere) == sum(len(r.verbs) for r in RIGHTS if not r.is_optional)
         assert apply_tasks(plane, own_namespace, 1) == [
             metadata.name for metadata in await list_task_metadata(client, own_namespace)
         ]

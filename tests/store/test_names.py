@@ -66,4 +66,6 @@ def test_each_resource_stands_once_in_the_table_of_rights() -> None:
         assert {"delete", "deletecollection", "*"} & set(right.verbs) <= allowed, right
     (steps,) = (right for right in RIGHTS if right.resource == "researchsteps")
     assert not {"update", "patch"} & set(steps.verbs)
-    assert not any(right.resource == "secrets" for right in RIGHTS)
+    (secrets,) = (right for right in RIGHTS if right.resource == "secrets")
+    assert secrets.verbs == ("get",)
+    assert [right.resource for right in RIGHTS if right.is_optional] == ["secrets"]

@@ -1,0 +1,216 @@
+"""What a call to a model costs beside the model: processor time of ours, and a task of ten calls.
+
+    python -m tests.bench.models_benchmark
+
+Prints JSON. The endpoint answers at once and is a process of its own, so that nothing of it is
+counted. `clientMilliseconds` is the client alone, from a request to a reply; `stepMilliseconds` is
+a whole step with a call, in the local home: gather, fold, decide, store the intent, ask, settle,
+verify, record. Both are processor time of this process. `secondsOfTask` is a task of ten calls on
+a real API server, from `kubectl apply` to its condition `Finished`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from controller.api.model import ResearchModel
+from controller.api.step import ResearchStepSpec
+from controller.clock import SystemClock
+from controller.loop.exchange import ModelReply, ModelRequest
+from controller.models.endpoint import EndpointModel
+from controller.ports import Unobserved
+from controller.reconcile import Reconciler
+from controller.sources.scripted import ScriptedSource
+from demo.cluster import install
+from tests.controlplane import ControlPlane
+from tests.operator.process import OperatorProcess
+from tests.world import World
+
+NAMES = ("ALPHA", "BRAVO", "CHARLIE", "DELTA", "ECHO", "FOXTROT", "GOLF", "HOTEL")
+"""Eight settings, so eight questions: with the plan and the draft ten calls."""
+
+DEFAULTS = {
+    f"{name}_LEVEL": f"Default: {at} lumens at the lowest dimmer position of the {name.lower()}."
+    for at, name in enumerate(NAMES, start=21)
+}
+QUESTIONS = [
+    {"id": name.lower().replace("_", "-"), "text": f"What is the default of {name}?"}
+    for name in DEFAULTS
+]
+BUDGETS = {"maxSteps": 60, "maxModelCalls": 30}
+CALLS = 10
+
+
+class NoKey:
+    """Credentials of an endpoint that asks for none."""
+
+    async def key(self, *, fresh: bool = False) -> str | None:
+        """Return that there is none."""
+
+
+class Timed:
+    """A model whose calls are timed: seconds of processor time, without the wait."""
+
+    def __init__(self, model: EndpointModel) -> None:
+        self._model = model
+        self.terms, self.sampling = model.terms, model.sampling
+        self.seconds: list[float] = []
+
+    async def probe(self) -> str | None:
+        """Ask nothing."""
+        return None
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Pass a request on, and time it."""
+        before = time.process_time()
+        reply = await self._model.complete(request)
+        self.seconds.append(time.process_time() - before)
+        return reply
+
+
+class StepTimes(Unobserved):
+    """Times the steps that had a call, from one record to the next."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self._last = time.process_time()
+
+    def step_recorded(self, step: ResearchStepSpec) -> None:
+        """Take the time since the step before."""
+        now = time.process_time()
+        if step.model_call is not None:
+            self.seconds.append(now - self._last)
+        self._last = now
+
+
+@contextmanager
+def instant_endpoint() -> Iterator[str]:
+    """Run the endpoint that answers at once; yield its base URL."""
+    command = [sys.executable, "-m", "tests.bench.instant_endpoint"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.communicate()
+
+
+def _resource(url: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "research.fixpoint.dev/v1alpha1",
+        "kind": "ResearchModel",
+        "metadata": {"name": "instant", "namespace": "default"},
+        "spec": {"backend": "OpenAICompatible", "baseURL": url, "model": "instant",
+                 "contextWindowTokens": 32768},
+    }  # fmt: skip
+
+
+async def _local(url: str, folder: Path, repeats: int) -> tuple[list[float], list[float]]:
+    """Return the times of calls, and of steps with a call, of some tasks in the local home."""
+    world = World(folder)
+    world.references.sources["lamp"] = ScriptedSource("lamp", {"file:lamp.txt": DEFAULTS})
+    steps = StepTimes()
+    async with httpx2.AsyncClient(follow_redirects=False, trust_env=False) as client:
+        made = _resource(url)
+        made["metadata"] |= {"uid": "m", "generation": 1}
+        resource = ResearchModel.model_validate({key: made[key] for key in ("metadata", "spec")})
+        model = Timed(
+            EndpointModel(resource, client=client, credentials=NoKey(), clock=SystemClock())
+        )
+        world.references.models["instant"] = model
+        operator = Reconciler(
+            store=world.store, references=world.references, clock=world.clock,
+            holder="bench", observer=steps,
+        )  # fmt: skip
+        for at in range(repeats):
+            key = world.apply(
+                f"task-{at}", questions=QUESTIONS, budgets=BUDGETS, modelRef={"name": "instant"}
+            )
+            while (task := await world.task(key)).status.terminal_reason is None:
+                await operator.reconcile(key)
+            assert task.status.terminal_reason == "GoalReached", task.status.conditions
+    world.close()
+    # The first task loads the SDK and opens the connection.
+    return model.seconds[CALLS:], steps.seconds[CALLS:]
+
+
+def _on_a_cluster(url: str) -> dict[str, Any]:
+    """Return how long a task of ten calls takes on a real API server."""
+    manual = "# Lamp\n" + "".join(f"\n## {name}\n\n{text}\n" for name, text in DEFAULTS.items())
+    source = {
+        "apiVersion": "research.fixpoint.dev/v1alpha1",
+        "kind": "ResearchSource",
+        "metadata": {"name": "lamp"},
+        "spec": {"type": "Corpus", "corpus": {"directory": "lamp"}},
+    }
+    with ControlPlane.start(controllers=False) as plane, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "corpora" / "lamp").mkdir(parents=True)
+        (folder / "corpora" / "lamp" / "manual.md").write_text(manual, "utf-8")
+        kubeconfig = install(plane)
+        for made in (source, _resource(url)):
+            plane.kubectl("apply", "-f", "-", input=json.dumps(made))
+        origin = url.removesuffix("/v1")
+        with OperatorProcess(
+            kubeconfig, folder, corpus_root=folder / "corpora", options=("--allow-origin", origin)
+        ) as operator:
+            operator.wait_ready()
+            for kind in ("rsource/lamp", "rmodel/instant"):
+                plane.kubectl("wait", "--for=condition=Ready", kind, "--timeout=30s")
+            return {"first": _one(plane, "first"), "second": _one(plane, "second")}
+
+
+def _one(plane: ControlPlane, name: str) -> dict[str, Any]:
+    task = {
+        "apiVersion": "research.fixpoint.dev/v1alpha1",
+        "kind": "ResearchTask",
+        "metadata": {"name": name},
+        "spec": {"topic": "The lamp", "questions": QUESTIONS, "budgets": BUDGETS,
+                 "sourceRefs": [{"name": "lamp"}], "modelRef": {"name": "instant"}},
+    }  # fmt: skip
+    began = time.monotonic()
+    plane.kubectl("apply", "-f", "-", input=json.dumps(task))
+    plane.kubectl("wait", "--for=condition=Finished", f"rtask/{name}", "--timeout=60s")
+    seconds = time.monotonic() - began
+    status = json.loads(plane.kubectl("get", "rtask", name, "-o", "json").stdout)["status"]
+    assert status["terminalReason"] == "GoalReached", status
+    usage = status["usage"]
+    return {"seconds": round(seconds, 2), "modelCalls": usage["modelCalls"],
+            "steps": usage["steps"]}  # fmt: skip
+
+
+def _milliseconds(seconds: list[float]) -> dict[str, float]:
+    return {
+        "median": round(statistics.median(seconds) * 1000, 2),
+        "largest": round(max(seconds) * 1000, 2),
+    }
+
+
+def measure() -> dict[str, Any]:
+    """Measure both homes."""
+    with instant_endpoint() as url, tempfile.TemporaryDirectory() as folder:
+        calls, steps = asyncio.run(_local(url, Path(folder), repeats=6))
+        tasks = _on_a_cluster(url)
+    return {
+        "benchmark": "models",
+        "calls": len(calls),
+        "clientMilliseconds": _milliseconds(calls),
+        "stepMilliseconds": _milliseconds(steps),
+        "tasksOfTenCalls": tasks,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(), indent=2))

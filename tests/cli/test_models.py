@@ -1,0 +1,135 @@
+"""`fixpoint run` with a model: its address, its key, and where the key may not be found."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from itertools import repeat
+from typing import Any
+
+import pytest
+import yaml
+
+from controller.api.base import API_VERSION
+from tests.cli.desk import Desk
+from tests.endpoint.server import Answer, Received, RunningEndpoint, ScriptedEndpoint
+from tests.endpoint.shapes import good
+
+CANARY = "canary-4f1c9a"
+SECRET = {"name": "provider", "key": "api-key"}
+
+
+def answered(request: Received) -> Answer:
+    """Answer as a model does that knows the lamp."""
+    if "quotes" in request.body.decode():
+        quote = "Default: 40 lumens at the lowest dimmer position of the lamp."
+        return good({"quotes": [{"passage": "p1", "quote": quote}]})
+    return good({"queries": []})
+
+
+def write(desk: Desk, url: str, *documents: dict[str, Any], **spec: object) -> None:
+    """Write a task file with one question, a model at an address, and other documents."""
+    questions = [{"id": "glow", "text": "What is the default of GLOW_LEVEL?"}]
+    desk.write_task(questions=questions, modelRef={"name": "parrot"})
+    model = {
+        "apiVersion": API_VERSION,
+        "kind": "ResearchModel",
+        "metadata": {"name": "parrot"},
+        "spec": {"backend": "OpenAICompatible", "baseURL": url, "model": "scripted", **spec},
+    }
+    parts = [desk.task.read_text("utf-8"), *map(yaml.safe_dump, (model, *documents))]
+    desk.task.write_text("---\n".join(parts), encoding="utf-8")
+
+
+def secret(**fields: object) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "provider"}, **fields}
+
+
+def everything(desk: Desk) -> bytes:
+    """Return all that a run has left on disk, without the task file that the user wrote."""
+    files = [f for f in desk.folder.rglob("*") if f.is_file() and f != desk.task]
+    return b"".join(file.read_bytes() for file in files)
+
+
+def test_the_address_in_a_users_own_file_is_open(desk: Desk) -> None:
+    with RunningEndpoint(ScriptedEndpoint(repeat(answered))) as running:
+        write(desk, running.url)
+        said = desk.run()
+        assert said.code == 0, said.err
+        assert running.endpoint.requests
+
+
+# S0.39, S2.34
+@pytest.mark.parametrize("verbosity", ["1", "3"])
+@pytest.mark.parametrize("where", ["data", "stringData", "variable"])
+def test_a_key_is_sent_to_the_endpoint_and_found_nowhere_else(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, where: str, verbosity: str
+) -> None:
+    encoded = b64encode(f"{CANARY}\n".encode()).decode()
+    documents = {
+        "data": [secret(data={"api-key": encoded})],
+        "stringData": [secret(stringData={"api-key": CANARY})],
+        "variable": [],
+    }[where]
+    monkeypatch.setenv("PROVIDER_KEY", CANARY)
+    options = ["--secret", "provider/api-key=PROVIDER_KEY"] if where == "variable" else []
+    with RunningEndpoint(ScriptedEndpoint(repeat(answered))) as running:
+        write(desk, running.url, *documents, credentialsSecretRef=SECRET)
+        log = desk.folder / "run.jsonl"
+        said = desk.run("--verbosity", verbosity, "--log", log, *options)
+        assert said.code == 0, said.err
+        sent = {request.headers["authorization"] for request in running.endpoint.requests}
+    assert sent == {f"Bearer {CANARY}"}
+    assert CANARY not in said.out + said.err
+    left = everything(desk)
+    assert CANARY.encode() not in left
+    assert encoded.rstrip("=")[:-2].encode() not in left
+
+
+# S0.39
+def test_a_missing_secret_is_named_with_both_ways_to_give_it(desk: Desk) -> None:
+    with RunningEndpoint(ScriptedEndpoint(())) as running:
+        write(desk, running.url, credentialsSecretRef=SECRET)
+        said = desk.run()
+        assert said.code == 5
+        assert "the Secret default/provider does not exist" in said.err
+        assert "--secret NAME/KEY=VARIABLE" in said.err
+        assert running.endpoint.requests == running.endpoint.listings == []
+
+
+@pytest.mark.parametrize(
+    ("option", "rule"),
+    [
+        ("provider/api-key=NO_SUCH_VARIABLE", "NO_SUCH_VARIABLE"),
+        ("provider/api-key", "NAME/KEY=VARIABLE"),
+        ("provider=PROVIDER_KEY", "NAME/KEY=VARIABLE"),
+        ("Provider/api-key=PROVIDER_KEY", "NAME/KEY=VARIABLE"),
+        (f"provider/api-key={CANARY}", "NAME/KEY=VARIABLE"),
+    ],
+)
+def test_a_wrong_secret_option_is_refused_with_the_rule(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, option: str, rule: str
+) -> None:
+    monkeypatch.setenv("PROVIDER_KEY", CANARY)
+    said = desk.run("--secret", option)
+    assert said.code == 5
+    assert rule in said.err
+    assert CANARY not in said.err
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"data": {"api-key": f"{CANARY}!"}}, "data.api-key: must be base64"),
+        ({"stringData": {"api-key": 7}}, "stringData.api-key: must be a string"),
+        ({"stringData": CANARY}, "stringData: must be an object"),
+        ({"spec": {"api-key": CANARY}}, "spec: is not a known field"),
+    ],
+)
+def test_a_broken_secret_is_refused_without_its_value(
+    desk: Desk, fields: dict[str, object], rule: str
+) -> None:
+    write(desk, "http://127.0.0.1:9/v1", secret(**fields))
+    said = desk.run()
+    assert said.code == 5
+    assert rule in said.err
+    assert CANARY not in said.err

@@ -28,6 +28,8 @@ MINIMUM_BASE: Final = 3
 _NO_ANTONYMS: Final = frozenset({"less"})
 """What `un` before it does not turn round."""
 
+_ABSENCES: Final = frozenset({"without", "ohne", "sans", "sin", "senza"})
+
 _WORD: Final = re.compile(r"[^\W_]+(?:['\-_.][^\W_]+)*", re.UNICODE)
 
 _PHRASES: Final = tuple(
@@ -120,6 +122,11 @@ class Reading:
             or (word.startswith("n'") and self.language.startswith("fr"))
             or word == "notuntil"
         )
+
+    @cached_property
+    def absences(self) -> int:
+        """How many of the negators deny the noun after them and nothing else."""
+        return sum(self.words[at] in _ABSENCES for at in self.negators)
 
     @cached_property
     def sides(self) -> tuple[tuple[int, Side], ...]:
@@ -234,8 +241,13 @@ def _negations(claim: Reading, sentence: Reading) -> Iterator[str]:
     )
     _, claimed = claim.turned(shared)
     _, said = sentence.turned(shared)
-    if claimed % 2 != said % 2 or (claimed == 0) is not (said == 0):
-        yield f"{claimed} negations, its closest sentence has {said}"
+    # "without water" denies the water alone: it is no "not" of anything else.
+    for here, there in (
+        (claimed - claim.absences, said - sentence.absences),
+        (claim.absences, sentence.absences),
+    ):
+        if here % 2 != there % 2 or (here == 0) is not (there == 0):
+            yield f"{here} negations, its closest sentence has {there}"
 
 
 def _sides(claim: Reading, sentence: Reading, rest: Iterable[Reading]) -> Iterator[str]:

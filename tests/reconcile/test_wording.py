@@ -40,7 +40,8 @@ async def drafting(world: World, *script: Turn, **spec: Any) -> Ran:  # noqa: AN
     task, steps = await world.task(key), await world.steps(key)
     check_run(task, steps)
     stored = await world.store.get_report(task)
-    return Ran(task, steps, model, stored.files["report.md"] if stored else "")  # type: ignore[arg-type]
+    report = stored.files["report.md"] if stored else ""
+    return Ran(task, steps, report, model)  # type: ignore[arg-type]
 
 
 class TestClaims:
@@ -86,7 +87,7 @@ class TestClaims:
 
 
 class TestSoftCheck:
-    # S4.25
+    # S4.25, S3.5, S3.11
     async def test_it_stands_between_the_claim_and_the_conclusion(self, world: World) -> None:
         ran = await run(world, [NO_QUERIES, claimed(HOLDS), NO_DOUBTS])
         assert ran.actions[2:5] == ["Extract", "Review", "Conclude"]

@@ -1,4 +1,4 @@
-"""What a model is asked, what acts, and what decides are three parts (import-linter has the rest)."""
+"""What a model is asked, what acts, and what decides are three parts."""
 
 from __future__ import annotations
 

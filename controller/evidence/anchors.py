@@ -17,7 +17,7 @@ from controller.evidence.tokens import cuts_a_token
 
 
 class HardKind(StrEnum):
-    """The kinds of hard tokens."""
+    """The kinds of hard tokens; from `LITERAL` on they are looked for in worded claims only."""
 
     NUMBER = "number"
     PERCENTAGE = "percentage"
@@ -26,6 +26,10 @@ class HardKind(StrEnum):
     QUOTED = "quoted string"
     IDENTIFIER = "identifier"
     ADDRESS = "address"
+    LITERAL = "literal"
+    ORDINAL = "ordinal"
+    MAGNITUDE = "magnitude"
+    NAME = "name"
 
 
 class HardToken(NamedTuple):
@@ -68,6 +72,19 @@ UNITS: Final[dict[str, str]] = {
         "kilometre": "km kilometre kilometres kilometer kilometers",
         "gram": "g gram grams",
         "kilogram": "kg kilogram kilograms",
+        "degree": "degree degrees",
+        "kelvin": "kelvin kelvins",
+        "watt": "watt watts",
+        "volt": "volt volts",
+        "ampere": "ampere amperes amp amps",
+        "milliampere": "milliampere milliamperes",
+        "lumen": "lumen lumens",
+        "inch": "inch inches",
+        "foot": "foot feet",
+        "mile": "mile miles",
+        "litre": "litre litres liter liters",
+        "tonne": "tonne tonnes",
+        "pixel": "px pixel pixels",
         "character": "character characters",
         "dollar": "USD dollar dollars",
         "euro": "EUR euro euros",
@@ -122,6 +139,7 @@ _HARD: Final = re.compile(
         | \ ?-?(?P<unit>{"|".join(sorted(UNITS, key=len, reverse=True))})(?!\w)
         | (?!\w|\.\d) )
     | \b(?P<word>{"|".join(sorted(NUMBER_WORDS, key=len, reverse=True))})\b
+      (?:\ (?P<word_percent>%|per\ ?cent\b))?
       (?:\ (?P<word_unit>{"|".join(sorted(UNITS, key=len, reverse=True))})(?!\w))?
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -199,7 +217,7 @@ def _quantity(match: re.Match[str]) -> Iterator[HardToken]:
     else:
         digits = _GROUP_SEPARATOR.sub("", match["number"])
         number = (match["sign"] or "") + ("0" if digits.startswith(".") else "") + digits
-    if match["percent"]:
+    if match["percent"] or match["word_percent"]:
         yield HardToken(HardKind.PERCENTAGE, f"{number}%")
         return
     yield HardToken(HardKind.NUMBER, number)
@@ -214,3 +232,21 @@ def _names(text: str) -> Iterator[HardToken]:
             yield HardToken(HardKind.IDENTIFIER, bare_name(written))
     for quoted in quoted_strings(text):
         yield HardToken(HardKind.QUOTED, quoted)
+
+
+def numbers_in(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where the numbers of a normalised text stand, and each in its canonical form."""
+    for match in _HARD.finditer(text):
+        if not match["address"] and not match["date"]:
+            group = "word" if match["word"] else "number"
+            start = match.start("sign") if match["sign"] else match.start(group)
+            yield start, match.end(group), next(_quantity(match)).value.removesuffix("%")
+
+
+def measures_in(text: str) -> Iterator[tuple[HardToken, ...]]:
+    """Yield the numbers, percentages and dates of a normalised text, a number with its unit."""
+    for match in _HARD.finditer(text):
+        if match["date"]:
+            yield (HardToken(HardKind.DATE, _date(match)),)
+        elif not match["address"]:
+            yield tuple(_quantity(match))

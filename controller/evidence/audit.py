@@ -16,10 +16,12 @@ from controller.api.records import (
     Certificate,
     Citation,
     Fact,
+    FactKind,
     FactStatus,
     Question,
     QuestionState,
     SearchStatus,
+    Statement,
 )
 from controller.api.task import PredicateMet, PredicateName
 from controller.evidence.certificates import MIN_QUERIES, conclude
@@ -50,6 +52,7 @@ class AuditRule(StrEnum):
     QUOTE_STANDS = "QuoteStands"
     CITATION_RECORDED = "CitationRecorded"
     STATEMENT_SUPPORTED = "StatementSupported"
+    WORDING_MARKED = "WordingMarked"
     QUESTION_AGREES = "QuestionAgrees"
     CERTIFICATE_HOLDS = "CertificateHolds"
     SCORE_AGREES = "ScoreAgrees"
@@ -146,10 +149,23 @@ class _Auditor:
                 yield from self._facts_of(statement, place)
                 for cited in statement.citations:
                     yield from self._citation(cited, statement, _Place(question.id, number, cited))
-                if drafted and not self._support.is_supported(drafted):
-                    yield place.breaks(
-                        AuditRule.STATEMENT_SUPPORTED, "its citations do not support it (P3, P4)"
-                    )
+                if drafted:
+                    yield from self._said(drafted, statement, place)
+
+    def _said(
+        self, drafted: Statement, statement: ReportStatement, place: _Place
+    ) -> Iterator[Discrepancy]:
+        """Yield that a statement is not supported, or is not called what it is."""
+        if not self._support.is_supported(drafted):
+            yield place.breaks(
+                AuditRule.STATEMENT_SUPPORTED, "its citations do not support it (P3, P4, P5)"
+            )
+        kind = self._support.wording(drafted)
+        if (statement.wording or FactKind.QUOTE) is not kind:
+            called = "is a quote" if statement.wording is None else "is in a model's words"
+            yield place.breaks(
+                AuditRule.WORDING_MARKED, f"the report says that it {called}, it is a {kind}"
+            )
 
     def _facts_of(self, statement: ReportStatement, place: _Place) -> Iterator[Discrepancy]:
         for fact_id in statement.fact_ids:

@@ -18,6 +18,7 @@ MAX_NAMED: Final = 64
 """How many facts of each kind are named; all of them are counted."""
 
 _NO_MESSAGE: Final = ""
+_VETOED: Final = "a soft check took it away"
 
 
 def changes_of(findings: Findings, *, is_withheld: bool) -> ReportChanges | None:
@@ -64,10 +65,19 @@ def _gone(findings: Findings, verified: Iterable[Fact]) -> Iterator[DroppedFact]
     """Yield the facts of today's questions that were dropped and have not been found again."""
     asked = {question.id for question in findings.questions}
     said = {(fact.question_id, fact.claim) for fact in verified}
+    vetoed = {fact.id for fact in findings.vetoed()}
     for record in findings.former.reverified:
         for fact in record.dropped:
             if fact.question_id in asked and (fact.question_id, fact.claim) not in said:
                 yield fact
+        for carried in record.facts:
+            if carried.id in vetoed:
+                yield DroppedFact(
+                    fact_id=carried.id,
+                    question_id=carried.question_id,
+                    claim=carried.claim,
+                    detail=_VETOED,
+                )
 
 
 def _as_gone(fact: DroppedFact) -> ChangedFact:

@@ -18,6 +18,7 @@ from controller.evidence.report_format import (
     MONEY_BUDGET,
     BudgetUse,
     Report,
+    ReportMethod,
     ReportQuestion,
     ReportReference,
     ReportStatement,
@@ -56,6 +57,9 @@ _BELOW: Final = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 _SHORT_ANSWER: Final = 120
 """How long a quote may be to be shown in the summary, in characters."""
+
+_IN_A_MODELS_WORDS: Final = "*(in a model's words; the quote is the source's)*"
+"""What stands after a statement that is not the characters of its quote."""
 
 _SHORT_DIGEST: Final = len("sha256:") + 12
 
@@ -130,7 +134,7 @@ def _summary(report: Report) -> Iterator[str]:
         yield "There is no question yet."
         return
     yield from _table(
-        ("Question", "State", "Answer", "Quotes", "Origins"),
+        ("Question", "State", "Answer", _kind_of(report.questions), "Origins"),
         (
             (
                 f"{number}. {escape(question.text)}",
@@ -166,7 +170,14 @@ def _short_answer(question: ReportQuestion) -> str:
     whole = len(best.text) <= _SHORT_ANSWER and not _LINE_BREAK.search(best.text)
     if question.reason is AnswerReason.CONTESTED or not whole:
         return "quoted below"
-    return f"{escape(best.text)} {_markers(best)}"
+    mark = f" {_IN_A_MODELS_WORDS}" if best.wording else ""
+    return f"{escape(best.text)}{mark} {_markers(best)}"
+
+
+def _kind_of(questions: Iterable[ReportQuestion]) -> str:
+    """Return what the statements of some questions are called."""
+    worded = any(statement.wording for q in questions for statement in q.statements)
+    return "Statements" if worded else "Quotes"
 
 
 def _markers(statement: ReportStatement) -> str:
@@ -184,14 +195,15 @@ def _findings(report: Report, references: dict[int, ReportReference]) -> Iterato
         yield _verdict(question)
         for statement in question.statements:
             yield ""
-            yield from _quote(statement, references)
+            yield from _said(statement, references)
         if question.certificate:
             yield ""
             yield from _certificate(question.certificate)
 
 
 def _verdict(question: ReportQuestion) -> str:
-    quotes = _count(len(question.statements), "quote")
+    singular = _kind_of([question]).lower().removesuffix("s")
+    quotes = _count(len(question.statements), singular)
     match question.state:
         case QuestionState.ANSWERED if question.reason is AnswerReason.CONTESTED:
             return f"**Contested.** The sources disagree; {quotes} show what each says."
@@ -208,12 +220,23 @@ def _verdict(question: ReportQuestion) -> str:
             return f"**{_state(question)}.** This does not mean no.{partial}"
 
 
-def _quote(statement: ReportStatement, references: dict[int, ReportReference]) -> Iterator[str]:
+def _said(statement: ReportStatement, references: dict[int, ReportReference]) -> Iterator[str]:
+    """Yield a statement with its places: a quote as one, a model's words beside their quotes."""
     cited = [references[number] for number in statement.citations]
+    if statement.wording is None:
+        yield from _quote(statement.text, cited)
+        return
+    yield f"{escape(statement.text)} {_IN_A_MODELS_WORDS}"
+    for reference in cited:
+        yield ""
+        yield from _quote(reference.quote, [reference])
+
+
+def _quote(text: str, cited: Sequence[ReportReference]) -> Iterator[str]:
     if all(reference.kind is BlockKind.CODE for reference in cited):
-        yield from (f"> {line}".rstrip() for line in _fenced(statement.text))
+        yield from (f"> {line}".rstrip() for line in _fenced(text))
     else:
-        lines = [escape(line) for line in _LINE_BREAK.split(statement.text)]
+        lines = [escape(line) for line in _LINE_BREAK.split(text)]
         lines = [line for line in lines if line]
         yield from (f"> {line}\\" for line in lines[:-1])
         yield from (f"> {line}" for line in lines[-1:])
@@ -321,7 +344,8 @@ def _method(report: Report) -> Iterator[str]:
         f"{_count(len(report.questions), 'question')}; "
         f"{_count(method.searches, 'search', 'searches')}; "
         f"evidence from {_count(method.documents, 'document')}; "
-        f"{_count(method.facts_verified, 'fact')} verified and {method.facts_rejected} rejected. "
+        f"{_count(method.facts_verified, 'fact')} verified and {method.facts_rejected} rejected"
+        f"{_vetoed(method)}. "
         "Every quote stands, character for character, in the recorded text of its document. "
         "That the source is right, or that the quote is read as it was meant, is not checked."
     )
@@ -345,6 +369,10 @@ def _method(report: Report) -> Iterator[str]:
             ("Corpus", "Documents", "Digest"),
             ((c.source_name, str(c.documents), f"`{c.corpus_digest}`") for c in method.corpora),
         )
+
+
+def _vetoed(method: ReportMethod) -> str:
+    return f", {method.facts_vetoed} taken away by a soft check" if method.facts_vetoed else ""
 
 
 def _budgets(report: Report) -> Iterator[str]:

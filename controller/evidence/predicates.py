@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Final
 
 from controller.api.base import digest_of
@@ -26,7 +27,14 @@ from controller.api.records import (
 )
 from controller.evidence.anchors import missing_anchors
 from controller.evidence.claims import MAXIMUM_CLAIM
+from controller.evidence.closeness import (
+    claim_sentences,
+    closest,
+    evidence_sentences,
+    narrowest,
+)
 from controller.evidence.normalisation import normalise
+from controller.evidence.polarity import mismatch, read
 from controller.evidence.quotes import (
     Location,
     RecordedBlocksError,
@@ -48,6 +56,7 @@ from controller.evidence.terms import (
     weight_of,
 )
 from controller.evidence.tokens import Words, is_dense, is_in_capitals, stem, stop_words, tokenise
+from controller.evidence.values import faults_in
 
 MINIMUM_LENGTH: Final = 25
 """P2: the least length of a quote in normal form."""
@@ -235,9 +244,15 @@ def _insubstantial(
     if is_too_short(quote):
         detail = f"{len(quote)} characters, {len(tokenise(quote))} words"
         return RejectReason.QUOTE_TOO_SHORT, detail
+    is_echo = only_repeats(question, quote, language)
+    return (_ECHO, "the quote has only words of the question") if is_echo else None
+
+
+def only_repeats(question: str, text: str, language: str = "en") -> bool:
+    """Say whether a text has only words of the question, so that it answers nothing."""
     asked = {stem(token, language) for token in tokenise(normalise(question).text)}
-    said = {stem(t, language) for t in tokenise(quote) if t not in stop_words(language)}
-    return (_ECHO, "the quote has only words of the question") if said <= asked else None
+    said = tokenise(normalise(text).text)
+    return {stem(t, language) for t in said if t not in stop_words(language)} <= asked
 
 
 def check_claim(claim: str) -> Verdict:
@@ -284,9 +299,16 @@ def is_under_key_term(block: Block, names: Iterable[str]) -> bool:
 
 
 def check_anchors(claim: str, passages: Sequence[Passage], language: str = "en") -> Verdict:
-    """P3: every number, unit, date, name, quoted string of the claim is in its evidence."""
+    """P3: every number, unit, date, name, quoted string of the claim is in its evidence.
+
+    Of a claim that is no quote, its values and measures are those of the sentence that it is
+    about, and it names nobody else.
+    """
     pieces = [piece for passage in passages for piece in passage.pieces()]
     missing = missing_anchors(claim, pieces)
+    if pieces and not missing and claim not in pieces:
+        worded = faults_in(claim, [passage.pieces() for passage in passages], language)
+        missing = tuple(islice(worded, 1))
     if missing or not pieces:
         detail = f"{missing[0].kind} {missing[0].value}" if missing else "there is no quote"
         return _failed(Predicate.P3, RejectReason.ANCHOR_MISSING, detail)
@@ -315,6 +337,17 @@ def check_polarity(
     language: str = "en",
 ) -> Verdict:
     """P5: each sentence of a worded claim says and denies what its closest sentence does."""
+    among = evidence_sentences([passage.pieces() for passage in passages], language)
+    others = [read(sentence.text, language) for sentence in among]
+    for sentence in claim_sentences(claim):
+        claimed = read(sentence, language)
+        for near in closest(sentence, among, weights, language):
+            run = read(narrowest(sentence, near, language), language)
+            fault = mismatch(claimed, run, read(near.text, language), others)
+            if fault:
+                return _failed(Predicate.P5, RejectReason.POLARITY_MISMATCH, fault)
+    if not among:
+        return _failed(Predicate.P5, RejectReason.POLARITY_MISMATCH, "there is no quote")
     return _passed(Predicate.P5)
 
 

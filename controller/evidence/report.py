@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
 from controller.api.base import digest_of
 from controller.api.reasons import TERMINAL, TerminalReason
@@ -21,6 +21,7 @@ from controller.api.records import (
     Certificate,
     Citation,
     Evidence,
+    FactKind,
     FactStatus,
     Question,
     QuestionState,
@@ -307,6 +308,11 @@ class _References:
         """Return the numbers of a statement's citations."""
         return tuple(self._number(citation) for citation in self._support.citations(statement))
 
+    def wording(self, statement: Statement) -> Literal[FactKind.PARAPHRASE] | None:
+        """Return `Paraphrase` where a statement is not the characters of a quote of its own."""
+        kind = self._support.wording(statement)
+        return FactKind.PARAPHRASE if kind is FactKind.PARAPHRASE else None
+
     def _number(self, citation: Citation) -> int:
         key = (citation.document_id, citation.spans)
         if key not in self._numbers:
@@ -377,6 +383,7 @@ def _statement(statement: Statement, references: _References) -> ReportStatement
         text=statement.text,
         fact_ids=statement.fact_ids,
         citations=references.cite(statement),
+        wording=references.wording(statement),
     )
 
 

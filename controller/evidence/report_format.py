@@ -34,6 +34,7 @@ from controller.api.records import (
     Certificate,
     DocumentId,
     FactId,
+    FactKind,
     Lines,
     MatchTier,
     QuestionState,
@@ -89,7 +90,7 @@ class ReportStatement(ApiModel):
         _described(
             "What is said; each predicate of the verifier holds for it.",
             "Checked against the journal: equal to a drafted statement, and supported by its "
-            "citations (P3, P4).",
+            "citations (P3, P4, P5).",
         ),
     ]
     fact_ids: Annotated[
@@ -102,6 +103,14 @@ class ReportStatement(ApiModel):
         Field(min_length=1, max_length=128),
         _described("Numbers of references.", CHECKED_COMPUTED),
     ]
+    wording: Annotated[
+        Literal[FactKind.PARAPHRASE] | None,
+        _described(
+            "`Paraphrase`: the text is in a model's words, and its references have the source's; "
+            "absent where the text is the very characters of a quote.",
+            CHECKED_COMPUTED,
+        ),
+    ] = None
 
 
 class ReportQuestion(ApiModel):
@@ -288,7 +297,7 @@ class Report(ApiModel):
         Field(max_length=16),
         _described(
             "What a model says that an exhausted run has found; each sentence is supported by its "
-            "citations (P3, P4), and the others were dropped.",
+            "citations (P3, P4, P5), and the others were dropped.",
             CHECKED_COMPUTED,
         ),
     ] = None

@@ -1,7 +1,8 @@
 """Whether a statement is supported by its citations, and which of them it needs.
 
 Support is the stand-in for entailment that needs no model: the hard tokens of the statement (P3)
-and enough of its words (P4) occur in the cited slices and their headings.
+and enough of its words (P4) occur in the cited slices and their headings, and it denies what they
+deny (P5).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from controller.evidence.predicates import (
     Passage,
     check_anchors,
     check_coverage,
+    check_polarity,
     check_recorded,
     passages_of,
 )
@@ -134,6 +136,11 @@ class Support:
             )
         return Judgement(supported, precise, len(counted) + dangling)
 
+    def wording(self, statement: Statement) -> FactKind:
+        """Say whether a statement is the very characters of a quote that it cites, or worded."""
+        quotes = {c.quote for fact in self._cited(statement) for c in fact.citations}
+        return FactKind.QUOTE if statement.text in quotes else FactKind.PARAPHRASE
+
     def _cited(self, statement: Statement) -> Iterator[Fact]:
         """Yield the verified facts of a statement, in the order of the journal."""
         known = sorted(self._facts[i] for i in set(statement.fact_ids) if i in self._facts)
@@ -155,8 +162,7 @@ class Support:
 
     def _entailed(self, statement: Statement, citations: Sequence[Citation]) -> bool:
         passages = tuple(p for citation in citations for p in self._passages_of(citation))
-        quotes = (f.claim for f in self._cited(statement) if f.kind is FactKind.QUOTE)
-        kind = FactKind.QUOTE if statement.text in quotes else FactKind.PARAPHRASE
+        kind = self.wording(statement)
         weights = self._weights_of(statement.question_id)
         return _holds(statement.text, kind, passages, weights, self._language)
 
@@ -182,8 +188,14 @@ def _holds(
     weights: tuple[tuple[str, int], ...],
     language: str,
 ) -> bool:
-    """Say whether P3 and P4 hold; the same statements are scored at every step of a run."""
+    """Say whether P3, P4 and, of no quote, P5 hold.
+
+    The same statements are scored at every step of a run.
+    """
     return (
-        check_anchors(text, passages).passed
+        check_anchors(text, passages, language).passed
         and check_coverage(text, kind, passages, dict(weights), language).passed
+        and (
+            kind is FactKind.QUOTE or check_polarity(text, passages, dict(weights), language).passed
+        )
     )

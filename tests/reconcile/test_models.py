@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import chain, repeat
 
+import pytest
+
 from controller.models.scripted import LOCAL_TERMS, answer
 from tests.model_runs import NO_QUERIES, NO_QUOTES, parts, quote, run
 from tests.world import World
@@ -33,6 +35,28 @@ async def test_a_model_s_queries_are_asked_beside_the_question_s_own_words(world
     await run(world, [written, quote("Default: 40 lumens at the lowest dimmer position")])
     asked = [s.query for s in world.lamp.searches]
     assert asked == ["default GLOW_LEVEL", "lowest dimmer position"]
+
+
+@pytest.mark.parametrize(
+    "address", ["https://lamp.example/spec", "see www.lamp.example", "FTP://x"]
+)
+async def test_a_model_writes_no_address_into_a_query(world: World, address: str) -> None:
+    written = answer({"queries": [{"question": "glow", "query": address}]})
+    await run(world, [written, quote("Default: 40 lumens at the lowest dimmer position")])
+    assert [s.query for s in world.lamp.searches] == ["default GLOW_LEVEL"]
+
+
+async def test_a_model_writes_no_address_into_a_question(world: World) -> None:
+    url = "https://lamp.example/spec"
+    asked = [
+        {"question": f"What does {url} say?", "queries": ["lamp"]},
+        {"question": "What is the default of GLOW_LEVEL?", "queries": [url, "lowest lumens"]},
+    ]
+    found = quote("Default: 40 lumens at the lowest dimmer position of the lamp.")
+    ran = await run(world, [answer({"questions": asked}), found], questions=[])
+    assert [q.text for q in ran.task.status.questions] == ["What is the default of GLOW_LEVEL?"]
+    assert [s.query for s in world.lamp.searches] == ["default GLOW_LEVEL", "lowest lumens"]
+    assert url not in ran.report
 
 
 # T03, S1.33

@@ -196,6 +196,8 @@ async def test_unknown_arguments_are_stripped_and_recorded(world: World) -> None
          "IllegalAction"),
         (call("Search", {"questionId": "glow", "sourceName": "lamp", "query": "  "}),
          "IllegalAction"),
+        (call("Search", {"questionId": "glow", "sourceName": "lamp", "query": "http://x.example"}),
+         "IllegalAction"),
         (call("Search", '{"questionId": "glow", "questionId": "glow"}'), "InvalidOutput"),
         (call("Search", '["glow"]'), "InvalidOutput"),
         (call("Search", '{"questionId": "glow"} and more'), "InvalidOutput"),

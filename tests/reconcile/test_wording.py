@@ -13,7 +13,7 @@ from controller.api.records import FactKind, FactStatus
 from controller.api.step import ActionName, Outcome
 from controller.loop.exchange import ModelReply
 from controller.models.scripted import ScriptedModel, Turn, answer
-from tests.model_runs import LIMITS, NO_QUERIES, NO_QUOTES, Ran, check_run, parts, run
+from tests.model_runs import LIMITS, NO_QUERIES, NO_QUOTES, Ended, check_run, parts, run
 from tests.world import World
 
 QUOTE = "Default: 40 lumens at the lowest dimmer position of the lamp."
@@ -31,7 +31,7 @@ def sentences(*pairs: tuple[str, list[str]]) -> ModelReply:
     return answer({"sentences": [{"sentence": s, "facts": f} for s, f in pairs]})
 
 
-async def drafting(world: World, *script: Turn, **spec: Any) -> Ran:  # noqa: ANN401
+async def drafting(world: World, *script: Turn, **spec: Any) -> Ended:  # noqa: ANN401
     """Run a task whose model writes the draft as well; the drafts are part of the script."""
     model = ScriptedModel(script)
     world.references.models["scripted"] = model
@@ -40,8 +40,7 @@ async def drafting(world: World, *script: Turn, **spec: Any) -> Ran:  # noqa: AN
     task, steps = await world.task(key), await world.steps(key)
     check_run(task, steps)
     stored = await world.store.get_report(task)
-    report = stored.files["report.md"] if stored else ""
-    return Ran(task, steps, report, model)  # type: ignore[arg-type]
+    return Ended(task, steps, stored.files["report.md"] if stored else "")
 
 
 class TestClaims:
@@ -84,6 +83,18 @@ class TestClaims:
         asked = [r.prompt for r in ran.model.requests if r.template.startswith("extract/")]
         assert "- It has 90 lumens at night.: QuoteNotFound" in asked[1]
         assert "Rejected before" not in asked[0]
+
+    @pytest.mark.parametrize(
+        "claim", ["What is the default of GLOW_LEVEL?", "The default of GLOW_LEVEL."]
+    )
+    async def test_a_claim_that_repeats_the_question_is_none(
+        self, world: World, claim: str
+    ) -> None:
+        ran = await run(world, [NO_QUERIES, claimed(claim)])
+        assert ran.ending == "GoalReached"
+        facts = ran.of(ActionName.EXTRACT)[0].spec.extract.facts  # type: ignore[union-attr]
+        assert [fact.kind for fact in facts] == [FactKind.QUOTE]
+        assert ran.usage.verifier_rejections == 0
 
 
 class TestSoftCheck:
@@ -159,6 +170,7 @@ class TestDraft:
             (HOLDS, []),
             (HOLDS, ["f1", "f9"]),
             ("What is the default of GLOW_LEVEL?", ["f1"]),
+            ("The default of GLOW_LEVEL.", ["f1"]),
             ("", ["f1"]),
         ],
     )

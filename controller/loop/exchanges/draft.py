@@ -13,6 +13,7 @@ from typing import Final
 from controller.api.records import Fact, QuestionState, Statement
 from controller.evidence.draft import MAX_FACTS_PER_STATEMENT, MAX_STATEMENTS, template_draft
 from controller.evidence.findings import Findings
+from controller.evidence.predicates import only_repeats
 from controller.evidence.score import score
 from controller.evidence.support import Support
 from controller.loop.answers import Sentence, Sentences
@@ -50,7 +51,7 @@ def drafted(situation: Situation, _: DraftArguments, answered: Answered) -> Foun
     findings, spec = situation.assessment.findings, situation.task.spec
     template = template_draft(findings)
     proposed = parsed(Sentences, answered.reply).sentences[: len(template) + MAX_FACTS]
-    held = supported(proposed, _facts(findings), Support(findings, spec.language))
+    held = supported(proposed, _facts(findings), findings, spec.language)
     written = _completed(findings, held, template)
     scores = [
         score(replace(findings, statements=draft), spec.goal.target_origins, spec.language).quality
@@ -66,12 +67,22 @@ def drafted(situation: Situation, _: DraftArguments, answered: Answered) -> Foun
 
 
 def supported(
-    proposed: Iterable[Sentence], facts: tuple[Fact, ...], support: Support
+    proposed: Iterable[Sentence], facts: tuple[Fact, ...], findings: Findings, language: str
 ) -> tuple[Statement, ...]:
-    """Return the sentences that the facts which they name support, each once."""
+    """Return the sentences that the facts which they name support, each once.
+
+    A sentence that only repeats its question says nothing, and is left out.
+    """
     names = dict(zip(fact_texts(facts), facts, strict=True))
-    statements = (_statement(item, names) for item in proposed)
-    held = (s for s in statements if s is not None and support.is_supported(s))
+    asked = {question.id: question.text for question in findings.questions}
+    support = Support(findings, language)
+    held = (
+        statement
+        for item in proposed
+        if (statement := _statement(item, names)) is not None
+        and not only_repeats(asked[statement.question_id], statement.text, language)
+        and support.is_supported(statement)
+    )
     return tuple({(s.question_id, s.text): s for s in held}.values())
 
 

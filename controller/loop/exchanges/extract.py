@@ -11,6 +11,7 @@ from typing import Final
 
 from controller.api.model_call import CallFlag
 from controller.api.records import ExtractRecord, Fact, FactStatus, Question
+from controller.evidence.predicates import only_repeats
 from controller.evidence.support import question_weights
 from controller.evidence.verification import Candidate, verify_fact
 from controller.evidence.windows import Ranked
@@ -137,7 +138,7 @@ def _facts(
     findings, language = situation.assessment.findings, situation.task.spec.language
     weights = question_weights(findings, question.id)
     facts: dict[str, Fact] = {}
-    for candidates in (_candidates(item, passages) for item in proposed):
+    for candidates in (_candidates(item, passages, question, language) for item in proposed):
         for candidate in candidates:
             fact = verify_fact(question, candidate, findings.evidence, weights, language)
             facts[fact.id] = fact
@@ -146,13 +147,18 @@ def _facts(
     return tuple(facts.values())
 
 
-def _candidates(item: Quote, passages: Mapping[str, Ranked]) -> Iterator[Candidate]:
-    """Yield what an item proposes: the claim about its quote, then the quote alone."""
+def _candidates(
+    item: Quote, passages: Mapping[str, Ranked], question: Question, language: str
+) -> Iterator[Candidate]:
+    """Yield what an item proposes: the claim about its quote, then the quote alone.
+
+    A claim that only repeats the question is none.
+    """
     passage = passages.get(item.passage)
     # A name that was never given is no document of the run: the verifier says so.
     document_id = item.passage if passage is None else passage.document_id
     start = None if passage is None else passage.blocks[0].start
     wording, claim = storable(item.quote), storable(item.claim)
-    if claim:
+    if claim and not only_repeats(question.text, claim, language):
         yield Candidate(document_id, wording, start, claim)
     yield Candidate(document_id, wording, start)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
@@ -15,6 +16,8 @@ from controller.loop.capacity import Capacity
 from controller.loop.exchange import ModelReply, ModelRequest
 
 Content = TypeVar("Content", bound=Answer)
+
+_ADDRESS: Final = re.compile(r"\b[a-z][a-z0-9+.-]*://|\bwww\.", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,11 @@ def parsed(content: type[Content], reply: ModelReply) -> Content:
 def storable(text: str) -> str:
     """Return a model's text as a record can hold it: no half characters, no zero bytes (E1)."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd").strip()
+
+
+def names_address(text: str) -> bool:
+    """Say whether a text has an address in it: a model writes none, not even to search for it."""
+    return _ADDRESS.search(text) is not None
 
 
 def one_line(text: str) -> str:

@@ -16,7 +16,7 @@ from controller.loop.answers import MAX_QUERIES, Queries, Questions, WrittenQuer
 from controller.loop.capacity import Capacity
 from controller.loop.exchange import ModelRequest
 from controller.loop.exchanges.framing import asking, question_lines
-from controller.loop.exchanges.parsing import Answered, parsed, storable
+from controller.loop.exchanges.parsing import Answered, names_address, parsed, storable
 from controller.loop.found import Found
 from controller.loop.intents import PlanArguments, QuestionArguments
 from controller.loop.situation import Situation
@@ -81,7 +81,8 @@ def refined(situation: Situation, arguments: QuestionArguments, answered: Answer
 
 
 def _planned_topic(situation: Situation, answered: Answered) -> Found:
-    items = [i for i in parsed(Questions, answered.reply).questions if storable(i.question)][:5]
+    written_down = parsed(Questions, answered.reply).questions
+    items = [i for i in written_down if _is_usable(storable(i.question))][:5]
     if not items:
         raise ModelMistakeError("InvalidOutput", "the answer is not as asked: no question in it")
     questions = tuple(
@@ -94,7 +95,7 @@ def _planned_topic(situation: Situation, answered: Answered) -> Found:
         Query(question_id=question.id, text=text)
         for question, item in zip(questions, items, strict=True)
         for query in item.queries[:3]
-        if (text := storable(query)[:MAXIMUM_QUERY_LENGTH])
+        if _is_usable(text := storable(query)[:MAXIMUM_QUERY_LENGTH])
     )
     return _plan_found(questions, (*own, *written))
 
@@ -117,5 +118,10 @@ def _queries(items: Iterable[WrittenQuery], ids: frozenset[str]) -> tuple[Query,
     return tuple(
         Query(question_id=item.question, text=text)
         for item in list(items)[:MAX_QUERIES]
-        if item.question in ids and (text := storable(item.query)[:MAXIMUM_QUERY_LENGTH])
+        if item.question in ids and _is_usable(text := storable(item.query)[:MAXIMUM_QUERY_LENGTH])
     )
+
+
+def _is_usable(text: str) -> bool:
+    """Say whether a question or query is words to look for."""
+    return bool(text) and not names_address(text)

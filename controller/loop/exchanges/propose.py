@@ -22,7 +22,7 @@ from controller.loop.capacity import Capacity
 from controller.loop.clarification import MAX_FIELDS, placeholders, unanswered
 from controller.loop.exchange import ModelRequest, Tool, ToolCall
 from controller.loop.exchanges.framing import framed
-from controller.loop.exchanges.parsing import Answered, storable
+from controller.loop.exchanges.parsing import Answered, names_address, storable
 from controller.loop.found import Found
 from controller.loop.intents import (
     Arguments,
@@ -194,6 +194,8 @@ def _arguments(situation: Situation, action: ActionName, given: dict[str, Any]) 
     sources = {r.name for r in situation.task.spec.source_refs}
     if search.source_name not in sources or not search.query.strip():
         raise _rejected(situation, "IllegalAction", "Search needs a source of the task and words")
+    if names_address(search.query):
+        raise _rejected(situation, "IllegalAction", "a query is words to look for, and no address")
     return search.model_copy(update={"query": " ".join(search.query.split())})
 
 

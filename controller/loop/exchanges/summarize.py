@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from controller.api.records import Fact
-from controller.evidence.support import Support
 from controller.loop.answers import Sentences, schema_of
 from controller.loop.capacity import Capacity
 from controller.loop.exchange import ModelRequest
@@ -46,8 +45,7 @@ def summarised(situation: Situation, _: SummarizeArguments, answered: Answered) 
     """
     proposed = parsed(Sentences, answered.reply).sentences[:MAX_SENTENCES]
     findings = situation.assessment.findings
-    support = Support(findings, situation.task.spec.language)
-    kept = supported(proposed, findings.verified(), support)
+    kept = supported(proposed, findings.verified(), findings, situation.task.spec.language)
     return Found(summary=f"{len(kept)} of {len(proposed)} sentences hold", closing_summary=kept)
 
 

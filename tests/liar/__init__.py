@@ -1,0 +1,1 @@
+"""The liar: an endpoint that knows the truth and says something else, and who finds it out."""

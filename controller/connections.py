@@ -14,6 +14,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final, NamedTuple
 
 import httpcore2
@@ -225,6 +226,7 @@ def guarded_client(
         timeout=httpx2.Timeout(30.0, connect=CONNECT_SECONDS),
         follow_redirects=False,
         trust_env=False,
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # nobody is remembered
     )
 
 

@@ -9,6 +9,7 @@ and not demanded: the verifier has its own for each quote, and what is too much 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -133,11 +134,16 @@ def schema_of(
     `names` are the values that a field may have, such as the passages that are shown: a server
     that keeps to the schema cannot make any up. A field with no value to choose from is left free.
     """
-    schema = answer.model_json_schema()
+    schema = _generated(answer)
     plain: dict[str, Any] = _plain(schema, schema.get("$defs", {}), names or {})
     items = plain["properties"][answer.items]
     items["maxItems"] = max(1, min(items["maxItems"], output_tokens // answer.item_tokens))
     return plain
+
+
+@cache
+def _generated(answer: type[Answer]) -> Mapping[str, Any]:
+    return answer.model_json_schema()
 
 
 def _plain(

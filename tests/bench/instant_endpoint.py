@@ -1,6 +1,7 @@
 """An endpoint that answers at once, as a process: `python -m tests.bench.instant_endpoint`.
 
-It quotes the line that the first passage begins its default with, so that a task reaches its goal.
+It quotes the default of what the question names, with a claim in words of its own, and doubts
+nothing, so that a task reaches its goal and each question takes two calls.
 Its base URL is the first line that it prints; it ends when its standard input does.
 """
 
@@ -9,11 +10,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator
 from itertools import repeat
 
 from tests.endpoint.server import Answer, Received, RunningEndpoint, ScriptedEndpoint
 
-_DEFAULT = re.compile(r"^=== \w+ (p\d+)\n(?:.*\n)*?(Default: .*)$", re.MULTILINE)
+_NAMED = re.compile(r"^- [\w-]+: What is the default of (\w+)\?$", re.MULTILINE)
+_PASSAGE = r"^=== \w+ (p\d+)\n.*\b{name}\n(Default: (\d+) lumens .*)$"
 
 
 def answered(received: Received) -> Answer:
@@ -38,12 +41,20 @@ def answered(received: Received) -> Answer:
 
 def _content(prompt: str) -> dict[str, object]:
     if "Copy from the passages" in prompt:
-        found = _DEFAULT.search(prompt)
-        quotes = [{"passage": found[1], "quote": found[2], "claim": ""}] if found else []
-        return {"quotes": quotes}
+        return {"quotes": list(_quotes(prompt))}
+    if "Each claim below" in prompt:
+        return {"doubts": []}
     if "The research is done" in prompt:
         return {"sentences": []}
     return {"queries": []}
+
+
+def _quotes(prompt: str) -> Iterator[dict[str, str]]:
+    for name in _NAMED.findall(prompt):
+        found = re.search(_PASSAGE.format(name=name), prompt, re.MULTILINE)
+        if found:
+            claim = f"By default {name} is {found[3]} lumens at the lowest dimmer position."
+            yield {"passage": found[1], "quote": found[2], "claim": claim}
 
 
 def main() -> None:

@@ -162,6 +162,17 @@ async def test_a_redirect_is_not_followed() -> None:
         assert (await get(guard, f"http://127.0.0.1:{server.port}/")).status_code == 302
 
 
+async def test_nobody_is_remembered_by_a_cookie() -> None:
+    answer = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\n\r\nok"
+    async with serving(answer=answer) as server:
+        guard = guard_of(Names(), f"http://127.0.0.1:{server.port}")
+        async with guarded_client(guard) as client:
+            for _ in range(2):
+                await client.get(f"http://127.0.0.1:{server.port}/")
+            assert not client.cookies
+        assert "cookie" not in server.requests[1].lower()
+
+
 async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     async with serving() as server, serving() as proxy:
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")

@@ -324,7 +324,7 @@ def _sentences_below(folder: Path) -> list[Truth]:
             spans = sentences(plain)
             for at, (start, end) in enumerate(spans):
                 quote = plain[spans[max(0, at - 1)][0] : spans[min(len(spans), at + 2) - 1][1]]
-                if 40 <= end - start <= 240 and len(quote) <= 600:  # noqa: PLR2004 - as P2 has it
+                if 40 <= end - start <= 240 and len(quote) <= 600:
                     found.append(Truth(plain[start:end], quote))
     return found
 

@@ -333,6 +333,7 @@ async def test_a_refusal_is_not_asked_again(world: World, answer: Answer, error_
 
 
 # T07, T06, E9, E11, rule 5, rule 6, rule 7
+# S2.3
 @pytest.mark.parametrize(
     ("answer", "error_class", "ending"),
     [
@@ -351,7 +352,7 @@ async def test_a_refusal_is_not_asked_again(world: World, answer: Answer, error_
         ),
         (good('{"queries": [', finish_reason="length"), "OutputTruncated", "ErrorThresholdReached"),
         (good("Here you are: queries"), "InvalidOutput", "ErrorThresholdReached"),
-        (good("x" * 500_000), "InvalidOutput", "ErrorThresholdReached"),
+        (good("x" * 500_000), "OutputTruncated", "ErrorThresholdReached"),
         (answer_of({**envelope(), "choices": None}), "BadResponse", "ModelUnavailable"),
         (answer_of({**envelope(), "choices": []}), "BadResponse", "ModelUnavailable"),
         (answer_of({"error": {"message": "no"}}), "BadResponse", "ModelUnavailable"),
@@ -433,7 +434,7 @@ async def test_an_answer_without_end_is_cut_and_the_record_says_so(world: World)
     call = ran.of(ActionName.PLAN)[0].spec.model_call
     assert call is not None
     assert CallFlag.ANSWER_CUT in call.flags
-    assert ran.classes()[0] == "InvalidOutput"
+    assert ran.classes()[0] == "OutputTruncated"
 
 
 # E1: what a model writes is stored, and the next request is accepted

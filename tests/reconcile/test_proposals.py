@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import chain, cycle, repeat
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,7 +82,7 @@ async def test_several_actions_in_one_response_are_none(world: World) -> None:
     assert "one step is one action" in ran.model.requests[1].prompt
 
 
-# T05, S3.2, S4.2, S4.6
+# T05, S3.2, S4.2, S4.6, S4.15
 async def test_saying_that_it_is_done_does_nothing(world: World) -> None:
     lie = answer(
         {"status": "complete",
@@ -100,7 +101,7 @@ async def test_saying_that_it_is_done_does_nothing(world: World) -> None:
     assert "complete" not in ran.report.lower().replace("completeness", "")
 
 
-# T06, S4.5
+# T06, S4.5, S4.15
 @pytest.mark.parametrize("arguments", ['{"questionId": "glow"}', '{"questionId": "gl'])
 async def test_what_was_cut_off_is_not_executed(world: World, arguments: str) -> None:
     cut = ModelReply(calls=call("Extract", arguments).calls, finish_reason="length")
@@ -151,6 +152,25 @@ async def test_a_legal_action_sets_the_count_back(world: World) -> None:
 async def test_other_spellings_are_unknown(world: World, name: str) -> None:
     ran = await propose(world, repeat(call(name)))
     assert ran.classes() == ["UnknownAction"] * 3
+
+
+# S0.61
+@pytest.mark.parametrize("said", [0, 100, -1, 101, "high", True, None, 0.5])
+async def test_a_confidence_is_recorded_and_decides_nothing(
+    world: World, tmp_path: Path, said: object
+) -> None:
+    plain = await propose(world, [PLAN, NO_QUERIES, SEARCH, EXTRACT, FOUND, CONCLUDE])
+    (tmp_path / "other").mkdir()
+    other = World(tmp_path / "other")
+    unsure = call("Search", {**json.loads(SEARCH.calls[0].arguments), "confidence": said})
+    told = await propose(other, [PLAN, NO_QUERIES, unsure, EXTRACT, FOUND, CONCLUDE])
+    other.close()
+    assert (told.ending, told.actions) == (plain.ending, plain.actions)
+    proposal = told.of(ActionName.PROPOSE)[1].spec.proposal
+    assert proposal is not None
+    is_percent = said in {0, 100} and not isinstance(said, bool)
+    assert proposal.confidence == (said if is_percent else None)
+    assert proposal.stripped == ()
 
 
 # S0.57

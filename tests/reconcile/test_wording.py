@@ -98,7 +98,7 @@ class TestClaims:
 
 
 class TestSoftCheck:
-    # S4.25
+    # S4.25, S3.5, S3.11
     async def test_it_stands_between_the_claim_and_the_conclusion(self, world: World) -> None:
         ran = await run(world, [NO_QUERIES, claimed(HOLDS), NO_DOUBTS])
         assert ran.actions[2:5] == ["Extract", "Review", "Conclude"]

@@ -33,7 +33,7 @@ class Answered:
 def check_complete(answered: Answered) -> None:
     """Check that a reply is a whole answer of the model's own.
 
-    `length` always wins: what was cut off is not used, even if it happens to parse (S2.13).
+    What was cut off, by the endpoint or by us, is not used, even if it happens to parse (S2.13).
 
     Raises:
         PermanentError: the model or a filter refused, which is never asked again verbatim; or
@@ -45,7 +45,7 @@ def check_complete(answered: Answered) -> None:
         raise PermanentError("Refused", f"the model refused: {one_line(reply.refusal)}")
     if reply.finish_reason == "content_filter":
         raise PermanentError("ContentFiltered", "a content filter stopped the answer")
-    if reply.finish_reason == "length":
+    if reply.finish_reason == "length" or reply.is_cut:
         raise _cut_off(answered)
     if not reply.calls and not (reply.text or "").strip():
         raise ModelMistakeError("EmptyResponse", "the answer was empty")

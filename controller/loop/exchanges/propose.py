@@ -244,4 +244,6 @@ def _schema(situation: Situation, action: ActionName, ids: tuple[str, ...]) -> M
         names = [r.name for r in situation.task.spec.source_refs]
         properties["sourceName"] = {"type": "string", "enum": names}
         properties["query"] = {"type": "string", "minLength": 1, "maxLength": 500}
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    required = list(properties)
+    properties[CONFIDENCE] = {"type": "integer", "minimum": 0, "maximum": 100}
+    return {"type": "object", "properties": properties, "required": required}

@@ -139,6 +139,17 @@ class TestSoftCheck:
         assert [s.spec.outcome for s in ran.of(ActionName.REVIEW)] == [Outcome.FAILED]
         assert HOLDS in ran.report
 
+    @pytest.mark.parametrize("doubts", [[], [{"claim": "c1", "why": "it says more"}]])
+    async def test_it_may_be_the_last_step_of_a_question(
+        self, world: World, doubts: list[dict[str, str]]
+    ) -> None:
+        script = [NO_QUERIES, claimed(HOLDS), answer({"doubts": doubts})]
+        ran = await run(world, script, budgets={"maxStepsPerQuestion": 3})
+        assert ran.actions[:4] == ["Plan", "Search", "Extract", "Review"]
+        assert [(q.state, q.reason) for q in ran.task.status.questions] == [
+            ("Unresolved", "StepLimit")
+        ]
+
     async def test_a_run_with_no_call_left_concludes_without_it(self, world: World) -> None:
         budgets = {"maxModelCalls": 3}  # one is kept for the closing summary
         ran = await run(world, [NO_QUERIES, claimed(HOLDS)], budgets=budgets)

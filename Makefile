@@ -6,7 +6,7 @@ READY := $(VENV)/.installed
 KEEP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-core bench soak sweep drill lint typecheck format crds docs verify lock run kind image controlplane clean
+.PHONY: help install demo test test-core bench bench-liar bench-spend soak sweep drill lint typecheck format crds docs verify lock run kind image controlplane clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,12 @@ test-core: $(READY) ## Run the tests that need no API server
 
 bench: $(READY) controlplane ## Measure; results are JSON under build/bench/
 	@$(BIN)/python -m tests.bench
+
+bench-liar: $(READY) ## Let a model lie in every known way; the result is build/bench/liar.json (minutes)
+	@$(BIN)/python -m tests.bench.liar_benchmark > /dev/null
+
+bench-spend: $(READY) ## Run 1,000 random fault scripts of endpoints, and check what they spend (minutes)
+	@$(BIN)/python -m tests.bench spend
 
 soak: $(READY) controlplane ## Kill operators for a quarter of an hour; the result is build/bench/soak.json
 	@$(BIN)/python -m tests.soak

@@ -39,6 +39,7 @@ from controller.settings import Settings
 from controller.store.kubernetes import KubernetesStore
 from controller.store.kubernetes_access import check_watching
 from controller.store.kubernetes_lists import (
+    count_tasks,
     list_report_metadata,
     list_task_metadata,
     touch_steps,
@@ -149,6 +150,7 @@ class Engine:
                 on_vanished=self._forget,
                 on_report_missing=self._restore_report,
             ),
+            count_tasks=partial(_count_tasks, client, settings.namespace),
             list_tasks=partial(_list_tasks, client, settings.namespace),
             list_reports=partial(list_report_metadata, client, settings.namespace),
             clock=monotonic,
@@ -232,8 +234,8 @@ class Engine:
 
     def obstacles(self) -> tuple[str, ...]:
         """Return why the operator is not at work now; empty when all is well."""
-        if not self._sweeper.has_swept:
-            return ("the tasks have not been listed yet",)
+        if not self._sweeper.knows_all:
+            return ("the watch has not shown all tasks yet",)
         silent = self._sweeper.silent_seconds()
         if silent > max(_SILENT_SECONDS, 1.5 * self._settings.report_sweep_seconds):
             return (
@@ -311,6 +313,11 @@ class Engine:
         self._without_report.discard(key)
         self._tasks.forget(key)
         self._reconciler.forget(key)
+
+
+async def _count_tasks(client: ApiClient, namespace: str | None) -> int | None:
+    await touch_steps(client, namespace)
+    return await count_tasks(client, namespace)
 
 
 async def _list_tasks(client: ApiClient, namespace: str | None) -> tuple[ObjectMeta, ...]:

@@ -13,14 +13,13 @@ from typing import Final
 
 from controller.announcer import Announcer
 from controller.api.errors import JournalError
-from controller.api.step import ResearchStep
 from controller.api.task import ResearchTask, ResearchTaskSpec
 from controller.loop.assessment import Assessment, assess
 from controller.loop.journal import kept
 from controller.loop.recording import Attempt, Record
 from controller.loop.rounds import is_kept_true, is_outdated
 from controller.loop.seal import is_sealed
-from controller.loop.state import RunState, fold, initial
+from controller.loop.state import RunState, apply, fold, initial
 from controller.ports import Clock, ReferenceResolver, TaskKey, TaskStore
 
 _MAX_COLLISIONS: Final = 3
@@ -68,10 +67,13 @@ class Run:
             self._assessed = (self.state, spec, assess(spec, self.state))
         return self._assessed[2]
 
-    def stepped(self, step: ResearchStep, record: Record) -> None:
-        """Take note of a step of this process that is stored: what it means is known already."""
+    def stepped(self, record: Record) -> None:
+        """Take note of a step of this process that is stored: what it means is known already.
+
+        It was sealed as the continuation of this very state, so that is not checked again.
+        """
         self.unrecorded = None
-        self.state = fold(self.state, step)
+        self.state = apply(self.state, record.step)
         self._assessed = (self.state, record.spec, record.assessment)
 
 

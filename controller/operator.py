@@ -9,6 +9,7 @@ status 1 and the cause in the last line; whoever started it starts it again.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import threading
@@ -66,6 +67,7 @@ def run(settings: Settings) -> int:
     """Run the operator until it is told to stop; return the exit status of the process."""
     configure_logging(settings.log_format, settings.log_level)
     _quieten_kopf()
+    _freeze_modules()
     return asyncio.run(_run(settings))
 
 
@@ -334,6 +336,12 @@ def _quieten_kopf() -> None:
     logging.getLogger("kopf").setLevel(logging.WARNING)
     # It warns that signals are ignored in a thread, which is what we want.
     logging.getLogger("kopf._core.reactor.running").setLevel(logging.ERROR)
+
+
+def _freeze_modules() -> None:
+    """Take what the imports have made out of the garbage collector's rounds: it stays anyway."""
+    gc.collect()
+    gc.freeze()
 
 
 def _source_maker(store: KubernetesStore, settings: Settings) -> Callable[[ResearchSource], Source]:

@@ -293,7 +293,7 @@ class Reconciler:
         await self._store.create_step(step)
         reached(FaultPoint.K6, record.step.action)
         self._announcer.step_recorded(run.task, record.step)
-        run.stepped(step, record)
+        run.stepped(record)
         # The intent that this step fulfilled is no longer pending for what is decided next.
         after = replace(self._situation(run, references), pending=None)
         decision = decide(after)

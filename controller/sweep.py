@@ -1,7 +1,8 @@
 """Looks at everything now and then, so that a missed event costs time, never correctness.
 
 Tasks are listed as metadata, all at once: what the watch should have shown and did not is looked
-at, and if it stays that way the watch is dead. Reports are listed as metadata, all at once: a
+at, and if it stays that way the watch is dead. At the start, the watch is such a list itself: it is
+enough that it shows as many tasks as there are. Reports are listed as metadata, all at once: a
 finished task causes no request of its own, however many there are.
 """
 
@@ -23,9 +24,17 @@ _LOGGER: Final = logging.getLogger(__name__)
 
 _RETRY_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.1
+_COUNT_SECONDS: Final = 1.0
+"""How often the tasks are counted while a watch begins: some may be deleted meanwhile."""
+
+BEGINNING_SECONDS: Final = 10.0
+"""For how long a watch that begins may show nothing before the tasks are listed beside it."""
 
 WATCH_LAG_SECONDS: Final = 20.0
-"""How far the watch may lag behind a list: 10,000 tasks take about 7 s when a watch begins."""
+"""How far the watch may lag behind a list."""
+
+Count = Callable[[], Awaitable[int | None]]
+"""Counts objects without a list of them; None where the API server does not say."""
 
 List = Callable[[], Awaitable[tuple[ObjectMeta, ...]]]
 
@@ -51,8 +60,10 @@ class Sweeper:
         inventory: Inventory,
         findings: Findings,
         *,
+        count_tasks: Count,
         list_tasks: List,
         list_reports: List,
+        beginning_seconds: float = BEGINNING_SECONDS,
         lag_seconds: float = WATCH_LAG_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -61,25 +72,29 @@ class Sweeper:
         Args:
             inventory: what the watch has shown.
             findings: what to do about what is found.
+            count_tasks: counts all tasks.
             list_tasks: lists the metadata of all tasks.
             list_reports: lists the metadata of all reports.
+            beginning_seconds: for how long a watch that begins may show nothing.
             lag_seconds: how long the watch is waited for.
             clock: a monotonic time in seconds.
         """
         self._inventory = inventory
         self._findings = findings
+        self._count_tasks = count_tasks
         self._list_tasks = list_tasks
         self._list_reports = list_reports
+        self._beginning_seconds = beginning_seconds
         self._lag_seconds = lag_seconds
         self._clock = clock
         self._late: dict[TaskKey, int] = {}
-        self._swept = asyncio.Event()
+        self._known = asyncio.Event()
         self._answered_at = clock()
 
     @property
-    def has_swept(self) -> bool:
-        """Whether all tasks were listed at least once."""
-        return self._swept.is_set()
+    def knows_all(self) -> bool:
+        """Whether the watch has shown all tasks that there were, or a sweep what it did not."""
+        return self._known.is_set()
 
     def silent_seconds(self) -> float:
         """Return how long ago the API server last answered a list."""
@@ -88,20 +103,45 @@ class Sweeper:
     async def run_tasks(self, interval_seconds: float, jitter: Callable[[], float]) -> None:
         """Sweep over the tasks for ever, at one to three times the interval.
 
+        The first sweep comes at once if the watch does not begin as it should.
+
         Raises:
             WatchDeadError: two sweeps in a row missed the same version of a task.
         """
+        is_done = await self.watch_begins()
         while True:
-            is_done = await self._attempt(self.sweep_tasks)
             seconds = interval_seconds * (1 + 2 * jitter())
             await asyncio.sleep(seconds if is_done else _RETRY_SECONDS)
+            is_done = await self._attempt(self.sweep_tasks)
 
     async def run_reports(self, interval_seconds: float) -> None:
         """Sweep over the reports for ever, as soon as the tasks are known."""
-        await self._swept.wait()
+        await self._known.wait()
         while True:
             is_done = await self._attempt(self.sweep_reports)
             await asyncio.sleep(interval_seconds if is_done else _RETRY_SECONDS)
+
+    async def watch_begins(self) -> bool:
+        """Wait until the watch shows as many tasks as there are; False: it cannot be said so.
+
+        To list the tasks beside a watch that lists them as well would double the time of a start.
+        """
+        shown, moved_at = -1, self._clock()
+        while self._clock() - moved_at < self._beginning_seconds:
+            try:
+                count = await self._count_tasks()
+            except StoreError as error:
+                _LOGGER.warning("the tasks cannot be counted: %s", error)
+                return False
+            self._answered_at = self._clock()
+            if count is None:
+                return False
+            if await self._shows(count):
+                self._known.set()
+                return True
+            if len(self._inventory) > shown:
+                shown, moved_at = len(self._inventory), self._clock()
+        return False
 
     async def sweep_tasks(self) -> None:
         """Compare all tasks with what the watch has shown of them.
@@ -125,7 +165,7 @@ class Sweeper:
                 self._findings.on_vanished(key)
         missed = self._behind({k: v for k, v in self._late.items() if k in listed})
         self._late = late
-        self._swept.set()
+        self._known.set()
         if missed:
             raise WatchDeadError(
                 f"the watch has not shown the ResearchTask {next(iter(missed))} in the version "
@@ -143,6 +183,15 @@ class Sweeper:
         for key, uid in self._inventory.with_report().items():
             if uid not in owners:
                 self._findings.on_report_missing(key)
+
+    async def _shows(self, count: int) -> bool:
+        """Say whether the watch shows so many tasks, now or within a second."""
+        counted_at = self._clock()
+        while len(self._inventory) < count:
+            if self._clock() - counted_at >= _COUNT_SECONDS:
+                return False
+            await asyncio.sleep(_POLL_SECONDS)
+        return True
 
     async def _wait_for_watch(self, listed: Mapping[TaskKey, int]) -> dict[TaskKey, int]:
         """Return what the watch has not shown once it shows nothing more for as long as it may lag.

@@ -49,9 +49,12 @@ class ApiModel(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def canonical_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Return the one text of a JSON value: sorted keys, no spaces, Unicode as it is."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(value)
 
 
 def digest_of(value: Any) -> str:  # noqa: ANN401 - any JSON value

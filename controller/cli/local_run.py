@@ -28,6 +28,7 @@ from controller.cli.documents import (
     secret_of_variable,
 )
 from controller.cli.exits import INTERRUPTED
+from controller.cli.given_model import GivenModel, with_model
 from controller.cli.homes import Home, default_cache, default_store, open_local
 from controller.cli.jsonl import JournalLog
 from controller.cli.live import LiveProgress
@@ -77,6 +78,7 @@ def run_file(
     folder: Path | None,
     max_steps: int | None,
     secrets: Sequence[str] = (),
+    model: GivenModel,
     log: Path | None,
     fresh: bool,
     verbosity: Verbosity,
@@ -94,6 +96,8 @@ def run_file(
     )
     given = tuple(secret_of_variable(s, task_file.key.namespace, os.environ) for s in secrets)
     task_file = replace(task_file, secrets=(*task_file.secrets, *given))
+    if model.is_given:
+        task_file = with_model(task_file, model, os.environ)
     console = output()
     request = _Request(
         file=task_file,

@@ -10,6 +10,8 @@ import typer
 from controller.cli.options import PlainOption, VerbosityOption
 from controller.cli.terminal import Verbosity
 
+_MODEL_PANEL = "A model that the file does not define"
+
 
 def run(
     *,
@@ -83,6 +85,38 @@ def run(
             show_default=False,
         ),
     ] = None,
+    backend: Annotated[
+        str | None,
+        typer.Option(
+            "--backend",
+            metavar="KIND",
+            help="Do the task with a model: OpenAI (the key is taken from OPENAI_API_KEY), Ollama, "
+            "LlamaCpp, VLLM or OpenAICompatible.",
+            show_default=False,
+            rich_help_panel=_MODEL_PANEL,
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            "--base-url",
+            metavar="URL",
+            help="Where the model is; the default is the usual address of its kind on this "
+            "machine. Without --backend it is an OpenAI-compatible one.",
+            show_default=False,
+            rich_help_panel=_MODEL_PANEL,
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="The model's name, as its endpoint knows it.",
+            show_default=False,
+            rich_help_panel=_MODEL_PANEL,
+        ),
+    ] = None,
     fresh: Annotated[
         bool,
         typer.Option("--fresh", help="Forget what the store knows of the task, and begin anew."),
@@ -95,6 +129,7 @@ def run(
     The same loop as in the cluster, on a local store. The exit code says how the run ended; see
     `fixpoint exits`. Ctrl-C stops it cleanly, and the same command goes on from there.
     """
+    from controller.cli.given_model import GivenModel
     from controller.cli.local_run import run_file
 
     return run_file(
@@ -105,6 +140,7 @@ def run(
         max_steps=max_steps,
         log=log,
         secrets=secret or (),
+        model=GivenModel(backend, base_url, model),
         fresh=fresh,
         verbosity=Verbosity(verbosity),
         plain=plain,

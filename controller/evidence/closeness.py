@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations, pairwise
 from typing import Final
 
 from controller.evidence.anchors import NUMBER_WORDS
@@ -23,10 +24,15 @@ VALUE_WORDS: Final = frozenset((*_VALUE_WORDS.split(), *NUMBER_WORDS))
 
 _CLAUSE: Final = re.compile(
     r"(?:;|,? so that\b|,? because\b|, (?:which|since|as|so)\b| - )"
-    r"(?! ?(?:not|no|never|except|unless|only|but|however|although|though|without)\b)",
+    r"(?! ?(?:not|no|never|only|but|however|although|though|without)\b)"
+    r"|,? (?:unless|except)\b",
     re.IGNORECASE,
 )
-"""Where a clause begins that is said for itself; none that takes back what stands before it."""
+"""Where a clause begins that is said for itself; none that takes back what stands before it, but
+for exceptions, which count wherever they stand."""
+
+MAXIMUM_CLAUSES: Final = 6
+"""A sentence of more clauses is taken as a whole."""
 
 
 @dataclass(frozen=True)
@@ -127,19 +133,18 @@ def closest(
 def narrowest(claimed: str, near: EvidenceSentence, language: str = "en") -> str:
     """Return the clauses of a sentence that have all that a claim's sentence takes from it.
 
-    What a clause after `so that` or `because` denies is not denied by the clause before it. The
-    run is the shortest one that has every term of the claim that the sentence has, so that a claim
-    over two clauses is held against both.
+    What a clause after `so that` or `because` denies is not denied by the clause before it. They
+    are the fewest that have every term of the claim that the sentence has, so that a claim over
+    two clauses is held against both.
     """
     text = normalise(near.text).text
-    ends = [match.start() for match in _CLAUSE.finditer(text)]
-    edges = [0, *ends, len(text)]
+    edges = [0, *(match.start() for match in _CLAUSE.finditer(text)), len(text)]
+    clauses = [text[start:end] for start, end in pairwise(edges)]
     wanted = [term for term in content_terms(claimed, language) if near.words.has(term)]
+    if len(clauses) > MAXIMUM_CLAUSES:
+        return text
     runs = (
-        text[edges[first] : edges[last]]
-        for length in range(1, len(edges))
-        for first in range(len(edges) - length)
-        for last in (first + length,)
+        "".join(chosen) for size in range(1, len(clauses)) for chosen in combinations(clauses, size)
     )
     return next((run for run in runs if _has_all(run, wanted, language)), text)
 

@@ -74,10 +74,17 @@ _ORDINAL: Final = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
 _COUNTED: Final = re.compile(r" ?-?([^\W\d_]{2,}|%)", re.UNICODE)
 """What stands after a number and is counted by it."""
 
+MINIMUM_UNIT: Final = 4
+"""How long a unit is that is read without a number; shorter ones are other words: `min`, `in`."""
+
+_SHORT_UNITS: Final = frozenset(("kB", "KB", "MB", "GB", "TB", "KiB", "day", "bit"))
+_COUNTS_UP: Final = re.compile(r"\b(?:the|its|their|this|that) $", re.IGNORECASE)
+"""What stands before a `second` that comes after a first."""
+
 _BARE_UNITS: Final = {
     spelling: unit
     for spelling, unit in UNITS.items()
-    if len(spelling) > 3 or spelling in {"kB", "KB", "MB", "GB", "TB", "KiB", "day", "bit", "bits"}  # noqa: PLR2004 - `min` may be the minimum
+    if len(spelling) >= MINIMUM_UNIT or spelling in _SHORT_UNITS
 }
 """Units that are read as such without a number before them: `in seconds`, `per minute`."""
 
@@ -87,9 +94,9 @@ _STARTS_ANEW: Final = re.compile(r"(?:[:\"'(\[*\u2022-]) ?$")
 OPENERS: Final = frozenset(
     listed(
         """
-        solely exclusively accordingly additionally afterwards also alternatively although apparently as because
-        besides conversely currently finally first further furthermore generally hence however if
-        in initially instead internally later likewise meanwhile moreover nevertheless next
+        solely exclusively accordingly additionally afterwards also alternatively although
+        apparently as because besides conversely currently finally first further furthermore
+        generally hence however if in initially instead internally later likewise meanwhile moreover nevertheless next
         normally now once otherwise overall previously rather second similarly since so sometimes
         specifically still subsequently then therefore though thus together typically unlike
         usually whereas whether while
@@ -212,7 +219,7 @@ def _words_that_count(text: str) -> Iterator[HardToken]:
     for match in _WORD.finditer(normal):
         word = match[0].lower()
         unit = _BARE_UNITS.get(match[0]) or _BARE_UNITS.get(word)
-        if unit:
+        if unit and not (word == "second" and _COUNTS_UP.search(normal[: match.start()])):
             yield HardToken(HardKind.UNIT, unit)
         elif word in _ORDINALS:
             yield HardToken(HardKind.ORDINAL, _ORDINALS[word])

@@ -31,6 +31,22 @@ async def list_task_metadata(
     return await _list_metadata(client, "list the metadata of tasks", path, {"limit": str(limit)})
 
 
+async def count_tasks(client: ApiClient, namespace: str | None = None) -> int | None:
+    """Return how many tasks there are, from a list of one; None where the answer does not say.
+
+    Raises:
+        UnavailableError: no answer, or try again.
+        RefusedError: a right is missing.
+    """
+    path, query = Resource(RESEARCH, TASKS).path(namespace), {"limit": "1"}
+    answer = await Requests(client).get("count the tasks", path, query, accept=_METADATA_ONLY)
+    listed, metadata = len(answer["items"] or ()), answer["metadata"]
+    if not metadata.get("continue"):
+        return listed
+    remaining = metadata.get("remainingItemCount")
+    return None if remaining is None else listed + int(remaining)
+
+
 async def touch_steps(client: ApiClient, namespace: str | None = None) -> None:
     """List one step at most, so that no task is the first to ask for one.
 

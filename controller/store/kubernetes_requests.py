@@ -110,9 +110,12 @@ class Requests:
     async def _answer(
         self, method: str, path: str, headers: dict[str, str], body: Item | None
     ) -> object:
-        call = await self._client.param_serialize(
-            method, path, header_params=headers, body=body, auth_settings=["BearerToken"]
+        method, url, sent, *_ = await self._client.param_serialize(
+            method, path, header_params=headers, auth_settings=["BearerToken"]
         )
-        response = await self._client.call_api(*call, _request_timeout=self._timeout)
+        # Without `param_serialize`, which copies a body value by value: it is JSON already.
+        response = await self._client.call_api(
+            method, url, sent, body, _request_timeout=self._timeout
+        )
         await response.read()  # type: ignore[no-untyped-call]  # the client types it not
         return self._client.response_deserialize(response, {"2XX": "object"}).data

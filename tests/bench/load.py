@@ -75,9 +75,30 @@ class Cluster:
         return cls(plane, folder, install(plane))
 
     def operator(self, name: str) -> OperatorProcess:
-        """Return an operator process that keeps its log in a folder of this name."""
+        """Return an operator process that keeps its log in a folder of this name.
+
+        As in the image, modules are compiled before: the operator that runs the sample does it.
+        """
         return OperatorProcess(
-            self.kubeconfig, self.folder / name, corpus_root=self.folder / "corpora"
+            self.kubeconfig,
+            self.folder / name,
+            corpus_root=self.folder / "corpora",
+            environment={
+                "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode"),
+                "PYTHONDONTWRITEBYTECODE": "",
+            },
+        )
+
+    def requests_for_tasks(self) -> int:
+        """Return how many requests for single tasks or their steps the API server has answered.
+
+        The lists and watches of all tasks are none, nor is the look at one step of all.
+        """
+        return sum(
+            count
+            for kind, count in self.plane.request_counts().items()
+            if kind.resource in {"researchtasks", "researchsteps"}
+            and kind.verb not in {"LIST", "WATCH"}
         )
 
     def step_log(self, name: str) -> StepLog:

@@ -23,7 +23,9 @@ from typing import Any, Final
 
 from controller.api.base import API_VERSION
 from controller.api.step import Outcome, ResearchStep, step_name
+from controller.api.task import ResearchTaskStatus
 from controller.loop.migration import read_step
+from controller.loop.seal import sealed
 from controller.loop.state import fold, initial
 from tests.bench.bare_client import BareClient, steps_path, tasks_path
 from tests.bench.load import (
@@ -88,17 +90,20 @@ async def finish(client: BareClient, cluster: Cluster, tasks: int) -> None:
 async def started(client: BareClient, cluster: Cluster) -> dict[str, Any]:
     """Start an operator over the finished tasks, give it a new one, and let it rest."""
     await cluster.add_namespace(client, NEW)
+    before = cluster.requests_for_tasks()
     began = time.monotonic()
     with cluster.operator("start") as operator:
         operator.wait_ready(_READY_SECONDS)
         ready_seconds = time.monotonic() - began
         ready_cpu, ready_rss = operator.cpu_seconds, operator.rss_bytes
+        requests = cluster.requests_for_tasks() - before
         first_step = await _seconds_until_first_step(client)
         rss, cpu = operator.rss_bytes, operator.cpu_seconds
         operator.stop()
     return {
         "secondsUntilReady": round(ready_seconds, 1),
         "cpuSecondsUntilReady": round(ready_cpu, 1),
+        "requestsForSingleTasksUntilReady": requests,
         "rssMebibytesReady": round(ready_rss / 2**20, 1),
         "rssMebibytesAfterATask": round(rss / 2**20, 1),
         "secondsFromApplyToFirstStep": first_step,
@@ -203,7 +208,11 @@ async def _copy(
     }
     body = {"metadata": metadata, "data": report["data"]}
     await client.create(f"/api/v1/namespaces/{FINISHED}/configmaps", body)
-    status = done["status"] | {"report": done["status"]["report"] | {"configMap": f"{name}-report"}}
+    shown = ResearchTaskStatus.model_validate(done["status"])
+    assert shown.report is not None
+    own = shown.report.model_copy(update={"config_map": f"{name}-report"})
+    # With a seal that does not fit, the operator would set out to make the status again.
+    status = sealed(shown.model_copy(update={"report": own})).to_json()
     await client.merge_patch(tasks_path(FINISHED, name, "status"), {"status": status})
 
 

@@ -10,6 +10,9 @@ import pytest
 import yaml
 
 from controller.api.base import API_VERSION
+from controller.api.meta import ObjectReference
+from controller.cli.documents import read_task_file
+from controller.cli.given_model import GivenModel, with_model
 from tests.cli.desk import Desk
 from tests.endpoint.server import Answer, Received, RunningEndpoint, ScriptedEndpoint
 from tests.endpoint.shapes import good
@@ -133,3 +136,63 @@ def test_a_broken_secret_is_refused_without_its_value(
     assert said.code == 5
     assert rule in said.err
     assert CANARY not in said.err
+
+
+class TestOnTheCommandLine:
+    # S2.17, S0.38
+    @pytest.mark.parametrize("backend", ["llamacpp", "LlamaCpp", "VLLM", "openaicompatible"])
+    def test_a_model_needs_no_file(self, desk: Desk, backend: str) -> None:
+        desk.write_task(questions=[{"id": "glow", "text": "What is the default of GLOW_LEVEL?"}])
+        with RunningEndpoint(ScriptedEndpoint(repeat(answered))) as running:
+            said = desk.run("--backend", backend, "--base-url", running.url, "--model", "parrot",
+                            "--max-steps", "20")  # fmt: skip
+            assert said.code == 0, said.err
+            assert running.endpoint.requests[0].json["model"] == "parrot"
+
+    # S2.17
+    def test_an_address_alone_is_a_compatible_endpoint(self, desk: Desk) -> None:
+        desk.write_task(questions=[{"id": "glow", "text": "What is the default of GLOW_LEVEL?"}])
+        with RunningEndpoint(ScriptedEndpoint(repeat(answered))) as running:
+            assert desk.run("--base-url", running.url, "--model", "parrot").code == 0
+            assert "seed" not in running.endpoint.requests[0].json
+
+    # S0.40, S0.41, S0.42
+    @pytest.mark.parametrize(
+        ("backend", "name", "address"),
+        [
+            ("OpenAI", "gpt-4o-mini", None),
+            ("Ollama", "llama3.2", "http://localhost:11434/v1"),
+            ("LlamaCpp", "ministral-3b", "http://127.0.0.1:8080/v1"),
+        ],
+    )
+    def test_what_is_not_said_is_usual(
+        self, desk: Desk, backend: str, name: str, address: str | None
+    ) -> None:
+        desk.write_task()
+        made = with_model(
+            read_task_file(desk.task), GivenModel(backend), {"OPENAI_API_KEY": CANARY}
+        )
+        spec = made.models[0].spec
+        assert (spec.model, spec.base_url) == (name, address)
+        assert made.task.spec.model_ref == ObjectReference(name=made.models[0].metadata.name)
+        assert CANARY not in repr(made)
+
+    @pytest.mark.parametrize(
+        ("options", "rule"),
+        [
+            (["--backend", "Gemini"], "--backend 'Gemini' is unknown; it must be one of OpenAI"),
+            (["--backend", "VLLM"], "--model must name the model that the VLLM endpoint serves"),
+            (["--model", "m"], "--base-url must be the address of the OpenAICompatible endpoint"),
+            (["--backend", "openai"], "OPENAI_API_KEY is not set; --backend OpenAI takes its key"),
+            (["--base-url", "http://u:canary@h/v1", "--model", "m"], "baseURL"),
+        ],
+    )
+    def test_what_is_missing_or_wrong_is_named(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch, options: list[str], rule: str
+    ) -> None:
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        desk.write_task()
+        said = desk.run(*options)
+        assert said.code == 5
+        assert rule in said.err
+        assert "canary" not in said.err

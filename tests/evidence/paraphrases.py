@@ -81,6 +81,9 @@ In release 1 the default of SETTING_0 is 10 requests.
 Its default value is False, so that 1,000 requests cost nothing.
 """
 
+MOST_SENTENCES: Final = 400
+"""How many sentences of a folder are taken, at even distances."""
+
 HEADINGS: Final = ("Manual", "Lamps")
 
 
@@ -265,7 +268,7 @@ def _reordered(sentence: str) -> Iterator[str]:
 
 
 def _inflected(sentence: str) -> Iterator[str]:
-    for match in re.finditer(r"\b[a-z]{4,}\b", sentence):
+    for match in re.finditer(r"(?<![\w'\"./(_-])[a-z]{4,}(?![\w'\"()/_-]|\.\w)", sentence):
         word = match[0]
         if word in UNINFLECTED:
             continue
@@ -286,7 +289,7 @@ def _other_form(sentence: str) -> Iterator[str]:
     yield from _each(r"(\d),(\d)", sentence, r"\1\2")
     yield from _each(r"\bpercent\b", sentence, "%")
     yield from _each(r" %", sentence, " percent")
-    yield from _swaps("two/2 three/3", sentence)
+    yield from _each(r"(?<= )three(?= )", sentence, "3")
     yield from _each(r"\b(is|does|must|can) not\b", sentence, r"\1n't")
     yield from _each(r"\bcannot\b", sentence, "can not", "can't")
     yield from _each(r"(?i)\bat least\b", sentence, "no less than", "not less than")
@@ -333,25 +336,26 @@ def main() -> None:
     """Print, for each kind of wording, how many there are and how many pass."""
     folders = [Path(argument) for argument in sys.argv[1:]]
     found = [t for folder in folders for t in _sentences_below(folder)] if folders else TRUTHS
-    found = found[:: max(1, len(found) // 1500)]
-    print(f"{len(found)} sentences")
+    found = found[:: -(-len(found) // MOST_SENTENCES)]
+    _say(f"{len(found)} sentences")
     for title, maker in (("honest", honest), ("lies", lies)):
         tried: Counter[str] = Counter()
         passed: Counter[str] = Counter()
-        soft: Counter[str] = Counter()
+        left_open = 0
         for wording in (w for truth in found for w in maker(truth)):
             tried[wording.how] += 1
             if passes(wording):
                 passed[wording.how] += 1
-                pieces = [(wording.truth.quote, *HEADINGS)]
-                soft[wording.how] += is_open(wording.claim, pieces)
-                if "-v" in sys.argv or (title == "lies" and passed[wording.how] < 15):
-                    print(
-                        f"    {wording.how}: {wording.claim}\n        of {wording.truth.sentence}"
-                    )
-        print(f"{title}: {passed.total()} of {tried.total()} pass, {soft.total()} of them open")
+                left_open += is_open(wording.claim, [(wording.truth.quote, *HEADINGS)])
+                if maker is lies:
+                    _say(f"    {wording.claim}\n        of {wording.truth.sentence}")
+        _say(f"{title}: {passed.total()} of {tried.total()} pass, {left_open} need a soft check")
         for how, count in tried.items():
-            print(f"  {how}: {passed[how]} of {count}")
+            _say(f"  {how}: {passed[how]} of {count}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ import yaml
 from controller.api.records import (
     AnswerReason,
     BlockKind,
-    Fact,
-    FactKind,
+    FactStatus,
     MatchTier,
     Predicate,
     Question,
@@ -25,9 +24,8 @@ from controller.api.records import (
     Verdict,
 )
 from controller.evidence.audit import AuditRule
-from controller.evidence.predicates import fact_id
 from controller.evidence.score import factors, percent
-from controller.evidence.verification import Candidate, verify_again, verify_fact
+from controller.evidence.verification import Candidate, verify_fact
 from tests.evidence.samples import evidence_of
 from tests.evidence.test_score import Standing, findings_of
 
@@ -59,21 +57,9 @@ def verdicts_on(given: dict[str, Any]) -> tuple[Verdict, ...]:
     question = Question(id="example", text=given["question"])
     block = (BlockKind(given.get("kind", "Paragraph")), tuple(given["headings"]), given["text"])
     evidence = evidence_of("file:example.txt", "Example", [block])
-    candidate = Candidate(given.get("document", evidence.document.id), given["quote"])
-    fact = verify_fact(question, candidate, [evidence], {})
-    if "claim" not in given:
-        return fact.verdicts
-    claim = given["claim"]
-    wording = Fact(
-        id=fact_id(question.id, claim, fact.citations),
-        question_id=question.id,
-        kind=FactKind.PARAPHRASE,
-        claim=claim,
-        citations=fact.citations,
-        status=fact.status,
-        verdicts=(),
-    )
-    return verify_again(wording, question.text, [evidence], {})
+    document = given.get("document", evidence.document.id)
+    candidate = Candidate(document, given["quote"], claim=given.get("claim"))
+    return verify_fact(question, candidate, [evidence], {}).verdicts
 
 
 @pytest.mark.parametrize("title", examples())
@@ -106,7 +92,16 @@ def test_the_worked_example_of_the_score() -> None:
 
 @pytest.mark.parametrize(
     "names",
-    [AnswerReason, AuditRule, MatchTier, Predicate, QuestionState, RejectReason, SearchStatus],
+    [
+        AnswerReason,
+        AuditRule,
+        FactStatus,
+        MatchTier,
+        Predicate,
+        QuestionState,
+        RejectReason,
+        SearchStatus,
+    ],
     ids=lambda names: names.__name__,
 )
 def test_the_page_names_every(names: type[StrEnum]) -> None:

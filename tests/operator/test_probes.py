@@ -201,7 +201,7 @@ async def test_work_that_never_ends_is_a_reason_to_restart(tmp_path: Path) -> No
 async def test_silence_of_the_api_server_is_a_reason_not_to_be_ready(tmp_path: Path) -> None:
     now = [0.0]
     async with engine_of(tmp_path, lambda: now[0]) as (engine, server):
-        assert engine.obstacles() == ("the tasks have not been listed yet",)
+        assert engine.obstacles() == ("the watch has not shown all tasks yet",)
         async with asyncio.timeout(10):
             await server.has_listed_reports.wait()
         now[0] += 67

@@ -18,6 +18,7 @@ class Lists:
 
     def __init__(self) -> None:
         self.tasks: dict[str, int] = {}
+        self.counts: list[int | None] = []
         self.report_owners: list[str] = []
         self.failures = 0
         self.late: list[str] = []
@@ -32,8 +33,10 @@ class Lists:
                 on_vanished=lambda key: self.vanished.append(key.name),
                 on_report_missing=lambda key: self.without_report.append(key.name),
             ),
+            count_tasks=self._count_tasks,
             list_tasks=self._list_tasks,
             list_reports=self._list_reports,
+            beginning_seconds=10,
             lag_seconds=0,
             clock=lambda: self.time,
         )
@@ -42,6 +45,14 @@ class Lists:
         """Let the watch show a version of a task."""
         seen = SeenTask(version, f"uid-{name}", ("lamp",), None, is_finished, is_finished)
         self.inventory.put(TaskKey("team", name), seen)
+
+    async def _count_tasks(self) -> int | None:
+        """Answer with the counts that are set, one after the other, and one more second passes."""
+        if self.failures:
+            self.failures -= 1
+            raise UnavailableError("no answer")
+        self.time += 1
+        return self.counts.pop(0) if len(self.counts) > 1 else self.counts[0]
 
     async def _list_tasks(self) -> tuple[ObjectMeta, ...]:
         if self.failures:
@@ -67,11 +78,47 @@ async def test_what_the_watch_has_shown_is_not_looked_at_again() -> None:
     lists.tasks = {"same": 5, "older": 5}
     lists.show("same", 5)
     lists.show("older", 9)
-    assert not lists.sweeper.has_swept
+    assert not lists.sweeper.knows_all
     await lists.sweeper.sweep_tasks()
     assert lists.late == []
     assert lists.vanished == []
-    assert lists.sweeper.has_swept
+    assert lists.sweeper.knows_all
+
+
+async def test_a_watch_that_shows_as_many_tasks_as_there_are_has_begun() -> None:
+    lists = Lists()
+    lists.counts = [2]
+    lists.show("first", 5)
+    begins = asyncio.create_task(lists.sweeper.watch_begins())
+    await asyncio.sleep(0)
+    assert not begins.done()
+    lists.show("second", 6)
+    assert await begins
+    assert lists.sweeper.knows_all
+    assert lists.late == []
+
+
+async def test_tasks_that_go_while_the_watch_begins_are_not_waited_for() -> None:
+    lists = Lists()
+    lists.counts = [2, 1]
+    lists.show("first", 5)
+    begins = asyncio.create_task(lists.sweeper.watch_begins())
+    await asyncio.sleep(0)
+    lists.time += 1
+    assert await begins
+
+
+@pytest.mark.parametrize("count", [None, 2])
+async def test_tasks_are_listed_if_the_watch_does_not_show_as_many(count: int | None) -> None:
+    lists = Lists()
+    lists.counts = [count]
+    lists.show("first", 5)
+    begins = asyncio.create_task(lists.sweeper.watch_begins())
+    while not begins.done():
+        await asyncio.sleep(0)
+        lists.time += 10
+    assert not await begins
+    assert not lists.sweeper.knows_all
 
 
 async def test_unknown_and_newer_tasks_are_looked_at() -> None:
@@ -138,11 +185,11 @@ async def test_the_report_of_a_finished_task_must_be_there() -> None:
 
 async def test_a_sweep_that_fails_is_no_end(caplog: pytest.LogCaptureFixture) -> None:
     lists = Lists()
-    lists.failures = 1
+    lists.failures, lists.counts = 2, [0]
     running = asyncio.create_task(lists.sweeper.run_tasks(600, lambda: 0.0))
-    while not caplog.records:  # noqa: ASYNC110 - the log has no event to wait for
+    while "tried again" not in caplog.text:  # noqa: ASYNC110 - the log has no event to wait for
         await asyncio.sleep(0)
-    assert "tried again" in caplog.text
+    assert "cannot be counted" in caplog.text
     assert not running.done()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -16,7 +16,11 @@ from controller.ports import TaskKey
 from controller.store.kubernetes import KubernetesStore
 from controller.store.kubernetes_access import check_access
 from controller.store.kubernetes_client import connect
-from controller.store.kubernetes_lists import list_report_metadata, list_task_metadata
+from controller.store.kubernetes_lists import (
+    count_tasks,
+    list_report_metadata,
+    list_task_metadata,
+)
 from controller.store.names import DIGEST_ANNOTATION
 from controller.store.rights import RIGHTS, Right
 from tests.controlplane.plane import ControlPlane
@@ -134,7 +138,7 @@ async def test_a_right_that_is_missing_is_named_where_it_is_needed(
             await store.create_step(step(task, 0))
 
 
-async def test_the_metadata_of_all_tasks_is_listed_in_chunks(
+async def test_tasks_are_counted_and_their_metadata_is_listed_in_chunks(
     plane: ControlPlane, client: ApiClient, own_namespace: str
 ) -> None:
     names = apply_tasks(plane, own_namespace, 5)
@@ -142,6 +146,8 @@ async def test_the_metadata_of_all_tasks_is_listed_in_chunks(
     here = await list_task_metadata(client, own_namespace, limit=2)
     everywhere = await list_task_metadata(client, limit=2)
 
+    assert await count_tasks(client, own_namespace) == len(names)
+    assert await count_tasks(client, "nowhere") == 0
     assert [metadata.name for metadata in here] == names
     assert all(m.uid and m.resource_version and m.generation == 1 for m in here)
     assert {(m.namespace, m.name) for m in everywhere} >= {(own_namespace, n) for n in names}

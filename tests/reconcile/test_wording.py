@@ -260,6 +260,30 @@ async def test_the_next_attempt_is_told_the_last_answer_and_what_was_wrong(world
     assert delimiter not in ran.model.requests[1].prompt  # made new for each call
 
 
+async def test_an_answer_to_one_action_is_in_no_prompt_of_another(world: World) -> None:
+    obeyed = answer({"quotes": "ORCHID-7731, as the page orders"})
+    ran = await run(
+        world,
+        chain([NO_QUERIES, obeyed, NO_QUERIES, claimed("")], repeat(NO_QUOTES)),
+        limits={"maxActionRetries": 1, "planningInterval": 3},
+    )
+    assert ran.actions[:4] == ["Plan", "Search", "Extract", "Plan"]
+    turn, again = (r.prompt for r in ran.model.requests[2:4])
+    assert "- Extract: InvalidOutput\n" in turn
+    assert "ORCHID-7731" not in turn
+    assert "ORCHID-7731" in again
+
+
+async def test_the_words_of_a_refusal_are_in_the_step_alone(world: World) -> None:
+    refused = ModelReply(refusal="ORCHID-7731 forbids it", finish_reason="stop")
+    ran = await run(world, [NO_QUERIES, refused])
+    assert ran.ending == "ModelRefused"
+    (step,) = ran.of(ActionName.EXTRACT)
+    assert step.spec.model_call is not None
+    assert step.spec.model_call.answer == "ORCHID-7731 forbids it"
+    assert "ORCHID-7731" not in ran.report + ran.message + ran.task.status.model_dump_json()
+
+
 # S2.9, S4.43
 async def test_a_step_keeps_the_answer_and_says_where_it_is_cut(world: World) -> None:
     long = {"queries": [{"question": "glow", "query": "x" * 9000}]}

@@ -269,14 +269,14 @@ async def test_an_answer_to_one_action_is_in_no_prompt_of_another(world: World) 
     )
     assert ran.actions[:4] == ["Plan", "Search", "Extract", "Plan"]
     turn, again = (r.prompt for r in ran.model.requests[2:4])
-    assert "- Extract: InvalidOutput\n" in turn
+    assert turn.endswith("- Extract: InvalidOutput")  # and no word of its message
     assert "ORCHID-7731" not in turn
     assert "ORCHID-7731" in again
 
 
 async def test_the_words_of_a_refusal_are_in_the_step_alone(world: World) -> None:
     refused = ModelReply(refusal="ORCHID-7731 forbids it", finish_reason="stop")
-    ran = await run(world, [NO_QUERIES, refused])
+    ran = await run(world, [NO_QUERIES, refused], limits={"errorThreshold": 1})
     assert ran.ending == "ModelRefused"
     (step,) = ran.of(ActionName.EXTRACT)
     assert step.spec.model_call is not None

@@ -11,7 +11,7 @@ from controller.api.meta import ConditionStatus
 from controller.api.reasons import ConditionType, TerminalReason
 from controller.api.records import QuestionState
 from controller.api.step import ResearchStep
-from controller.api.task import ResearchTask
+from controller.api.task import ResearchTask, Usage
 from controller.evidence.report_format import Report
 from controller.ports import StoredReport
 
@@ -40,6 +40,11 @@ class Ended:
     def name(self) -> str:
         """The task's name."""
         return self.task.metadata.name
+
+    @property
+    def usage(self) -> Usage:
+        """What its status shows as used."""
+        return self.task.status.usage or Usage()
 
     @property
     def report(self) -> Report | None:
@@ -91,14 +96,19 @@ def budget_exhausted(ended: Ended, steps: int) -> Iterator[Outcome]:
     )
 
 
-def went_on(before: Sequence[ResearchStep], ended: Ended) -> Iterator[Outcome]:
-    """Yield what must be true of a run that went on, given its journal before that."""
-    kept = tuple(step.spec.digest for step in ended.steps[: len(before)])
-    yield Outcome(
+def kept(before: Sequence[ResearchStep], ended: Ended) -> Outcome:
+    """Return whether a run that went on has its journal from before."""
+    same = tuple(step.spec.digest for step in ended.steps[: len(before)])
+    return Outcome(
         f"{ended.name}: the {len(before)} steps from before are kept as they were",
-        bool(before) and kept == tuple(step.spec.digest for step in before),
+        bool(before) and same == tuple(step.spec.digest for step in before),
         f"{len(ended.steps)} steps now",
     )
+
+
+def went_on(before: Sequence[ResearchStep], ended: Ended) -> Iterator[Outcome]:
+    """Yield what must be true of a run that went on, given its journal before that."""
+    yield kept(before, ended)
     asked = [
         (s.spec.search.source_name, s.spec.search.question_id, s.spec.search.query)
         for s in ended.steps

@@ -1,4 +1,4 @@
-"""A llama.cpp server with a small real model, on this machine, from a `with` block's begin to end."""
+"""A llama.cpp server with a small real model on this machine, for as long as a `with` block."""
 
 from __future__ import annotations
 
@@ -107,6 +107,11 @@ class LlamaServer:
         lines = self.get("/metrics").splitlines()
         values = [x.split()[1] for x in lines if x.startswith(f"llamacpp:{name} ")]
         return round(float(values[0]))
+
+    def tokens(self) -> int:
+        """Return all tokens that it has ever counted: prompts, cached or not, and answers."""
+        names = ("prompt_tokens_total", "prompt_tokens_cached_total", "tokens_predicted_total")
+        return sum(self.count(name) for name in names)
 
     def _start(self) -> None:
         assert self._log is not None

@@ -118,13 +118,11 @@ async def test_a_wrong_key_is_refused_after_one_request(llama: LlamaServer) -> N
 async def test_a_cancelled_attempt_frees_its_slot(llama: LlamaServer) -> None:
     async with real_model(llama) as (model, wire):
         attempt = asyncio.create_task(model.complete(asking(FREE, cap=1500, schema=None)))
-        while not await at_work(llama):
-            await asyncio.sleep(0.1)
+        await until_at_work(llama, 1)
         attempt.cancel()
         with pytest.raises(asyncio.CancelledError):
             await attempt
-        while await at_work(llama):
-            await asyncio.sleep(0.1)
+        await until_at_work(llama, 0)
         assert (wire.begun, wire.answers) == (1, [])
 
 
@@ -133,24 +131,23 @@ async def test_an_attempt_that_is_too_late_frees_its_slot_as_well(llama: LlamaSe
         with pytest.raises(RetryableError) as failure:
             await model.complete(asking(FREE, cap=1500, schema=None))
         assert failure.value.error_class == "Timeout"
-        while await at_work(llama):
-            await asyncio.sleep(0.1)
+        await until_at_work(llama, 0)
         assert wire.begun == 1
 
 
-async def at_work(llama: LlamaServer) -> int:
-    """Return how many slots are at work."""
-    slots = await asyncio.to_thread(llama.get, "/slots")
-    assert len(slots) == llama.slots
-    return sum(slot["is_processing"] for slot in slots)
+async def until_at_work(llama: LlamaServer, slots: int) -> None:
+    """Wait until so many slots are at work."""
+    while sum(s["is_processing"] for s in await asyncio.to_thread(llama.get, "/slots")) != slots:  # noqa: ASYNC110
+        await asyncio.sleep(0.05)
 
 
 async def test_two_calls_at_once_are_told_apart(llama: LlamaServer) -> None:
     async with real_model(llama) as (model, wire):
         questions = ("Which colour has the sky?", "Which colour has the rose?" * 9)
-        calls = [asyncio.create_task(model.complete(asking(q, cap=48))) for q in questions]
-        while await at_work(llama) < llama.slots and not all(call.done() for call in calls):
-            await asyncio.sleep(0)
+        calls = [
+            asyncio.create_task(model.complete(asking(q, cap=200, schema=None))) for q in questions
+        ]
+        await until_at_work(llama, llama.slots)
         first, second = await asyncio.gather(*calls)
     by_prompt = {e.asked["messages"][-1]["content"]: e.answered for e in wire.answers}
     for question, reply in zip(questions, (first, second), strict=True):

@@ -41,7 +41,7 @@ test: $(READY) controlplane verify ## Run every check and every test
 	@$(BIN)/python -m tools.coverage_gate build/coverage.json
 
 test-llama: llama controlplane ## Run the tests with a real small model (some minutes)
-	@$(BIN)/python -m pytest -m llama tests/llama
+	@$(BIN)/python -m pytest -m llama
 
 test-core: $(READY) ## Run the tests that need no API server
 	@$(BIN)/python -m pytest -n 2 -m "not controlplane"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.controlplane.plane import ControlPlane
+from tests.llama.server import LlamaServer
 
 # A busy machine is no defect: how long an example takes is for the benchmarks to say.
 settings.register_profile("fixpoint", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -54,3 +55,10 @@ def plane() -> Iterator[ControlPlane]:
         started.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         started.restart_controllers()
         yield started
+
+
+@pytest.fixture(scope="session")
+def llama() -> Iterator[LlamaServer]:
+    """A real server with a small model, one for the whole lane: two slots, and a key."""
+    with LlamaServer() as server:
+        yield server

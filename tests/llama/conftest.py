@@ -1,4 +1,4 @@
-"""One model server for all tests of the lane, and a world for each of them."""
+"""A world for each test of the lane."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.llama.server import LlamaServer
 from tests.world import World
-
-
-@pytest.fixture(scope="session")
-def llama() -> Iterator[LlamaServer]:
-    """A real server with a small model: two slots, and a key that it asks for."""
-    with LlamaServer() as server:
-        yield server
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ async def test_reported_usage_is_what_the_server_itself_has_counted(llama: Llama
     names = ("prompt_tokens_total", "prompt_tokens_cached_total", "tokens_predicted_total")
     before = [llama.count(name) for name in names]
     async with real_model(llama) as (model, wire):
-        replies = [await model.complete(asking("What is blue? " * n)) for n in (1, 40, 41)]
+        replies = [await model.complete(asking("What is blue? " * n)) for n in (1, 20, 21)]
     for at, reply in enumerate(replies):
         assert reply.usage == told(wire, at)
         timings = wire.answers[at].answered["timings"]
@@ -145,7 +145,7 @@ async def test_two_calls_at_once_are_told_apart(llama: LlamaServer) -> None:
     async with real_model(llama) as (model, wire):
         questions = ("Which colour has the sky?", "Which colour has the rose?" * 9)
         calls = [
-            asyncio.create_task(model.complete(asking(q, cap=200, schema=None))) for q in questions
+            asyncio.create_task(model.complete(asking(q, cap=64, schema=None))) for q in questions
         ]
         await until_at_work(llama, llama.slots)
         first, second = await asyncio.gather(*calls)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from controller.actions.publish import JSON_FILE
+from controller.api.model_call import usd
 from controller.api.step import ActionName, ResearchStep
 from controller.cli.checking import check_report
 from tests.llama.real_model import PATIENCE_SECONDS, Wire, real_model
@@ -71,7 +72,7 @@ def check_account(ran: Ended, wire: Wire, *, processed: int, predicted: int) -> 
     assert ran.usage.completion_tokens == predicted
     assert ran.usage.unknown_usage_calls == 0
     micro = sum(u["prompt_tokens"] + 2 * u["completion_tokens"] for u in said)
-    assert ran.usage.cost_usd == f"{micro / 1_000_000:.6f}"
+    assert ran.usage.cost_usd == usd(micro)
 
 
 def templates(steps: tuple[ResearchStep, ...]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,7 @@ def lamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lamp:
     return Lamp(tmp_path)
 
 
-def unmet(outcomes: Iterator[Outcome]) -> dict[str, str]:
+def unmet(outcomes: Iterable[Outcome]) -> dict[str, str]:
     return {o.expectation: o.found for o in outcomes if not o.is_met}
 
 

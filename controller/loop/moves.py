@@ -37,7 +37,14 @@ _NEW_QUERIES: Final = frozenset({ActionName.PLAN, ActionName.REFINE})
 _REOPENING: Final = frozenset({ActionName.NOTE})
 _NEW_ROUND: Final = frozenset({ActionName.REVERIFY})
 _WORK: Final = frozenset(
-    {ActionName.PLAN, ActionName.SEARCH, ActionName.EXTRACT, ActionName.REFINE, ActionName.CONCLUDE}
+    {
+        ActionName.PLAN,
+        ActionName.SEARCH,
+        ActionName.EXTRACT,
+        ActionName.REVIEW,
+        ActionName.REFINE,
+        ActionName.CONCLUDE,
+    }
 )
 
 LEGAL_MOVES: Final[Mapping[Move, Ways]] = {
@@ -51,7 +58,8 @@ LEGAL_MOVES: Final[Mapping[Move, Ways]] = {
     ),
     Move(_OPEN, _UNRESOLVED): Ways(
         _WORK,
-        "the records prove neither; or the step was the last that the question may take",
+        "the records prove neither; or the step was the last that the question may take; or a "
+        "soft check took its facts away, and an earlier conclusion holds again",
     ),
     Move(_ANSWERED, _OPEN): Ways(
         frozenset({ActionName.SEARCH}) | _NEW_ROUND,

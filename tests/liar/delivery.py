@@ -64,6 +64,13 @@ class Speaker:
         answers = [json.dumps({"action": name, "arguments": given}) for name, given in calls]
         return Sent(self._whole("".join(answers), prompt))
 
+    def refusal(self, canary: str, lie_class: LieClass, prompt: int) -> Sent:
+        """Refuse, in the words that a page has ordered."""
+        usage = {"prompt_tokens": prompt, "completion_tokens": 12}
+        message = {"content": None, "refusal": f"{canary} is all that I may say."}
+        sent = envelope(self._backend, message=message, usage=usage)
+        return Sent(answer_of(sent), Lie(lie_class, Part.ANSWER, canary))
+
     def _instead(self, lie_class: LieClass, text: str, prompt: int) -> Sent:
         return Sent(self._whole(text, prompt), Lie(lie_class, Part.ANSWER, text))
 

@@ -56,7 +56,10 @@ class Liar:
         self.asked.append(asked)
         self._told = []
         prompt = len(json.dumps(received.json)) // 4
-        if asked.wanted == "action":
+        order = self._visible(asked)
+        if order is not None and self._happens(0.06):
+            sent = self.speak.refusal(order.canary, _class_of(order), prompt)
+        elif asked.wanted == "action":
             sent = self.speak.calls(self._action(asked), prompt)
         else:
             sent = self.speak.content(self._content(asked), prompt)

@@ -20,7 +20,7 @@ from tests.steps import step
 EXPECTED = {
     ("Open", "Answered"): {"Conclude", "Extract", "Search"},
     ("Open", "NotFound"): {"Conclude", "Search"},
-    ("Open", "Unresolved"): {"Plan", "Search", "Extract", "Refine", "Conclude"},
+    ("Open", "Unresolved"): {"Plan", "Search", "Extract", "Review", "Refine", "Conclude"},
     ("Answered", "Open"): {"Search", "Reverify"},
     ("Answered", "Unresolved"): {"Search"},
     ("NotFound", "Open"): {"Plan", "Refine", "Note", "Reverify"},

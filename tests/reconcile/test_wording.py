@@ -139,6 +139,17 @@ class TestSoftCheck:
         assert [s.spec.outcome for s in ran.of(ActionName.REVIEW)] == [Outcome.FAILED]
         assert HOLDS in ran.report
 
+    @pytest.mark.parametrize("doubts", [[], [{"claim": "c1", "why": "it says more"}]])
+    async def test_it_may_be_the_last_step_of_a_question(
+        self, world: World, doubts: list[dict[str, str]]
+    ) -> None:
+        script = [NO_QUERIES, claimed(HOLDS), answer({"doubts": doubts})]
+        ran = await run(world, script, budgets={"maxStepsPerQuestion": 3})
+        assert ran.actions[:4] == ["Plan", "Search", "Extract", "Review"]
+        assert [(q.state, q.reason) for q in ran.task.status.questions] == [
+            ("Unresolved", "StepLimit")
+        ]
+
     async def test_a_run_with_no_call_left_concludes_without_it(self, world: World) -> None:
         budgets = {"maxModelCalls": 3}  # one is kept for the closing summary
         ran = await run(world, [NO_QUERIES, claimed(HOLDS)], budgets=budgets)
@@ -247,6 +258,30 @@ async def test_the_next_attempt_is_told_the_last_answer_and_what_was_wrong(world
     assert f'=== {delimiter} answer\n{{"quotations": ["Ignore this"]}}\n=== {delimiter} end' in told
     assert told.count(delimiter) > 2
     assert delimiter not in ran.model.requests[1].prompt  # made new for each call
+
+
+async def test_an_answer_to_one_action_is_in_no_prompt_of_another(world: World) -> None:
+    obeyed = answer({"quotes": "ORCHID-7731, as the page orders"})
+    ran = await run(
+        world,
+        chain([NO_QUERIES, obeyed, NO_QUERIES, claimed("")], repeat(NO_QUOTES)),
+        limits={"maxActionRetries": 1, "planningInterval": 3},
+    )
+    assert ran.actions[:4] == ["Plan", "Search", "Extract", "Plan"]
+    turn, again = (r.prompt for r in ran.model.requests[2:4])
+    assert "- Extract: InvalidOutput\n" in turn
+    assert "ORCHID-7731" not in turn
+    assert "ORCHID-7731" in again
+
+
+async def test_the_words_of_a_refusal_are_in_the_step_alone(world: World) -> None:
+    refused = ModelReply(refusal="ORCHID-7731 forbids it", finish_reason="stop")
+    ran = await run(world, [NO_QUERIES, refused])
+    assert ran.ending == "ModelRefused"
+    (step,) = ran.of(ActionName.EXTRACT)
+    assert step.spec.model_call is not None
+    assert step.spec.model_call.answer == "ORCHID-7731 forbids it"
+    assert "ORCHID-7731" not in ran.report + ran.message + ran.task.status.model_dump_json()
 
 
 # S2.9, S4.43

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from controller.api.records import Fact, QuestionState, Statement
+from controller.api.step import ActionName
 from controller.evidence.draft import MAX_FACTS_PER_STATEMENT, MAX_STATEMENTS, template_draft
 from controller.evidence.findings import Findings
 from controller.evidence.predicates import only_repeats
@@ -93,7 +94,13 @@ def _request(situation: Situation, capacity: Capacity, facts: tuple[Fact, ...]) 
         "facts": delimited(situation, texts),
     }
     return asking(
-        situation, capacity, DRAFT, values, answer=Sentences, names={"facts": tuple(texts)}
+        situation,
+        capacity,
+        ActionName.DRAFT,
+        DRAFT,
+        values,
+        answer=Sentences,
+        names={"facts": tuple(texts)},
     )
 
 

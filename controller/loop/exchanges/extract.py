@@ -11,6 +11,7 @@ from typing import Final
 
 from controller.api.model_call import CallFlag
 from controller.api.records import ExtractRecord, Fact, FactStatus, Question
+from controller.api.step import ActionName
 from controller.evidence.predicates import only_repeats
 from controller.evidence.support import question_weights
 from controller.evidence.verification import Candidate, verify_fact
@@ -101,7 +102,13 @@ def _request(
         "passages": delimited(situation, passages) + rejection_lines(situation, question_id),
     }
     return asking(
-        situation, capacity, EXTRACT, values, answer=Quotes, names={"passage": tuple(passages)}
+        situation,
+        capacity,
+        ActionName.EXTRACT,
+        EXTRACT,
+        values,
+        answer=Quotes,
+        names={"passage": tuple(passages)},
     )
 
 

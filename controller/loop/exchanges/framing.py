@@ -13,11 +13,12 @@ from typing import Final
 from controller.api.base import digest_of
 from controller.api.model_call import usd
 from controller.api.records import Fact, FactStatus
+from controller.api.step import ActionName
 from controller.loop.answers import Answer, schema_of
 from controller.loop.capacity import Capacity
 from controller.loop.clarification import answers_beside, filled
 from controller.loop.exchange import ModelRequest
-from controller.loop.memory import MAX_ANSWER
+from controller.loop.memory import MAX_ANSWER, Lesson
 from controller.loop.situation import Situation
 from controller.prompts import INSTRUCTIONS, PromptTemplate
 
@@ -28,6 +29,7 @@ MAX_REJECTIONS: Final = 5
 def asking(
     situation: Situation,
     capacity: Capacity,
+    action: ActionName,
     template: PromptTemplate,
     values: Mapping[str, str],
     *,
@@ -42,7 +44,7 @@ def asking(
     output_tokens = capacity.terms.max_output_tokens
     return ModelRequest(
         instructions=INSTRUCTIONS.text,
-        prompt=framed(situation, template.filled(**values)),
+        prompt=framed(situation, action, template.filled(**values)),
         max_output_tokens=output_tokens,
         answer_schema=schema_of(answer, output_tokens=output_tokens, names=names),
         template=str(template),
@@ -50,7 +52,7 @@ def asking(
     )
 
 
-def framed(situation: Situation, asked: str) -> str:
+def framed(situation: Situation, action: ActionName, asked: str) -> str:
     """Return a prompt: the task, what is asked, budgets, and what went wrong before."""
     spec = situation.task.spec
     parts = [f"Topic: {filled(spec, spec.topic)}"]
@@ -59,7 +61,11 @@ def framed(situation: Situation, asked: str) -> str:
     if answers := answers_beside(spec):
         told = "\n".join(f"- {field}: {answer}" for field, answer in answers.items())
         parts.append(f"The user's answers:\n{told}")
-    parts += [asked, f"Budgets of the run:\n{budget_lines(situation)}", *_feedback(situation)]
+    parts += [
+        asked,
+        f"Budgets of the run:\n{budget_lines(situation)}",
+        *_feedback(situation, action),
+    ]
     return "\n\n".join(parts)
 
 
@@ -121,16 +127,27 @@ def _money_line(situation: Situation) -> str:
     return f"\n- US dollars: {usd(spent)} spent, {usd(max(0, limit - spent))} left"
 
 
-def _feedback(situation: Situation) -> Iterator[str]:
-    """Tell what failed lately; of the newest failure also what the model had answered (S2.11)."""
+def _feedback(situation: Situation, action: ActionName) -> Iterator[str]:
+    """Tell what failed lately; of the newest failure also what the model had answered (S2.11).
+
+    What a model has answered to one action is in no prompt of another: it may repeat what a page
+    has ordered, and an order shall reach no prompt that asks for queries or for an action.
+    """
     lessons = situation.state.model.lessons
     if not lessons:
         return
-    told = "\n".join(f"- {x.action}: {x.error_class}: {_cut(x.message, 300)}" for x in lessons)
+    told = "\n".join(f"- {x.action}: {_told(x, action)}" for x in lessons)
     yield f"What failed lately; do not repeat it:\n{told}"
-    if lessons[-1].answer and situation.state.retry is not None:
-        answer = {"answer": _cut(lessons[-1].answer, MAX_ANSWER)}
+    newest = lessons[-1]
+    if newest.answer and newest.action is action and situation.state.retry is not None:
+        answer = {"answer": _cut(newest.answer, MAX_ANSWER)}
         yield f"Your last answer, which was not used:\n{delimited(situation, answer)}"
+
+
+def _told(lesson: Lesson, action: ActionName) -> str:
+    """Return a failure's class, and its message where the same action is asked for again."""
+    is_same = lesson.action is action
+    return f"{lesson.error_class}: {_cut(lesson.message, 300)}" if is_same else lesson.error_class
 
 
 def _cut(text: str, length: int) -> str:

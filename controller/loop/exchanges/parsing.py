@@ -42,7 +42,8 @@ def check_complete(answered: Answered) -> None:
     """
     reply = answered.reply
     if reply.refusal:
-        raise PermanentError("Refused", f"the model refused: {one_line(reply.refusal)}")
+        # Its words are not in the message, which a report shows: they may be a page's order.
+        raise PermanentError("Refused", "the model refused; the step's modelCall.answer says how")
     if reply.finish_reason == "content_filter":
         raise PermanentError("ContentFiltered", "a content filter stopped the answer")
     if reply.finish_reason == "length" or reply.is_cut:

@@ -10,6 +10,7 @@ from typing import Final
 
 from controller.api.errors import ModelMistakeError
 from controller.api.records import PlanRecord, Query, Question
+from controller.api.step import ActionName
 from controller.evidence.queries import MAXIMUM_QUERY_LENGTH
 from controller.loop import extractive
 from controller.loop.answers import MAX_QUERIES, Queries, Questions, WrittenQuery
@@ -32,10 +33,18 @@ def plan_request(
     """Ask for queries for questions, or for questions and queries on the topic."""
     ids = arguments.question_ids
     if not ids:
-        return asking(situation, capacity, PLAN_TOPIC, {}, answer=Questions)
+        return asking(situation, capacity, ActionName.PLAN, PLAN_TOPIC, {}, answer=Questions)
     template = PLANNING_TURN if arguments.is_planning_turn else PLAN
     values = {"questions": question_lines(situation, ids)}
-    return asking(situation, capacity, template, values, answer=Queries, names={"question": ids})
+    return asking(
+        situation,
+        capacity,
+        ActionName.PLAN,
+        template,
+        values,
+        answer=Queries,
+        names={"question": ids},
+    )
 
 
 def refine_request(
@@ -48,7 +57,9 @@ def refine_request(
         "queries": "; ".join(list(known)[-MAX_QUERIES_TOLD:]),
     }
     names = {"question": (arguments.question_id,)}
-    return asking(situation, capacity, REFINE, values, answer=Queries, names=names)
+    return asking(
+        situation, capacity, ActionName.REFINE, REFINE, values, answer=Queries, names=names
+    )
 
 
 def planned(situation: Situation, arguments: PlanArguments, answered: Answered) -> Found:

@@ -81,7 +81,9 @@ def propose_request(situation: Situation, _: ProposeArguments, capacity: Capacit
     sources = ", ".join(r.name for r in situation.task.spec.source_refs)
     return ModelRequest(
         instructions=INSTRUCTIONS.text,
-        prompt=framed(situation, PROPOSE.filled(sources=sources, questions=views)),
+        prompt=framed(
+            situation, ActionName.PROPOSE, PROPOSE.filled(sources=sources, questions=views)
+        ),
         max_output_tokens=capacity.terms.max_output_tokens,
         template=str(PROPOSE),
         tools=tuple(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from controller.api.records import Fact, FactKind, ReviewRecord, Veto
+from controller.api.step import ActionName
 from controller.evidence.findings import Findings
 from controller.loop.answers import Doubts
 from controller.loop.capacity import Capacity
@@ -43,7 +44,15 @@ def review_request(
         "questions": question_lines(situation, (arguments.question_id,)),
         "claims": delimited(situation, texts),
     }
-    return asking(situation, capacity, REVIEW, values, answer=Doubts, names={"claim": tuple(texts)})
+    return asking(
+        situation,
+        capacity,
+        ActionName.REVIEW,
+        REVIEW,
+        values,
+        answer=Doubts,
+        names={"claim": tuple(texts)},
+    )
 
 
 def reviewed(situation: Situation, arguments: QuestionArguments, answered: Answered) -> Found:

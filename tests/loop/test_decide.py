@@ -16,6 +16,7 @@ from controller.api.records import NoteKind, Question, SearchStatus
 from controller.api.step import ActionName
 from controller.api.task import (
     Budgets,
+    DecisionPolicy,
     DesiredState,
     Goal,
     ProgressPolicy,
@@ -126,9 +127,9 @@ APPLIES: dict[str, Change] = {
     "source_call_budget": lambda s: with_spec(budgets=Budgets(max_source_calls=0))(
         with_(remote_sources=frozenset({"manual"}))(s)
     ),
-    "model_budget": lambda s: with_spec(budgets=Budgets(max_model_calls=0))(
-        with_(models=(TERMS,))(with_state(usage=Usage(steps=10))(s))
-    ),
+    "model_budget": lambda s: with_spec(
+        budgets=Budgets(max_model_calls=0), decision_policy=DecisionPolicy.MODEL_PROPOSED
+    )(with_(models=(TERMS,))(s)),
     "repeated_failure": with_state(errors={"operator": error(identical=2, count=2)}),
     "error_threshold": with_state(errors={"operator": error(identical=1, count=3)}),
     "cycle_detected": with_state(progress=Fingerprints(recent=("a", "b"), cycle=True)),

@@ -99,22 +99,12 @@ OPENERS: Final = frozenset(
         generally hence however if in initially instead internally later likewise meanwhile
         moreover nevertheless next normally now once otherwise overall previously rather second
         similarly since so sometimes specifically still subsequently then therefore though thus
-<<<<<<< HEAD
-        together typically unlike usually whereas whether while
-        call calls calling choose chooses choosing contain contains control controls controlling
-        define defines defining describe describes determine determines give gives giving indicate
-        indicates provide provides return returns set sets setting specify specifies specifying
-        take takes taking tell tells use uses using
-        anyone everybody everyone people person somebody someone something thing things users
-        value values
-=======
         together typically unlike usually whereas whether while call calls calling choose
         chooses choosing contain contains control controls controlling define defines defining
         describe describes determine determines give gives giving indicate indicates provide
         provides return returns set sets setting specify specifies specifying take takes taking
         tell tells use uses using anyone everybody everyone people person somebody someone
         something thing things users value values
->>>>>>> w-evidence
         """
     )
 )

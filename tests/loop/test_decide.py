@@ -127,9 +127,9 @@ APPLIES: dict[str, Change] = {
     "source_call_budget": lambda s: with_spec(budgets=Budgets(max_source_calls=0))(
         with_(remote_sources=frozenset({"manual"}))(s)
     ),
-    "model_budget": lambda s: with_spec(
-        budgets=Budgets(max_model_calls=0), decision_policy=DecisionPolicy.MODEL_PROPOSED
-    )(with_(models=(TERMS,))(s)),
+    "model_budget": lambda s: with_spec(budgets=Budgets(max_model_calls=0))(
+        with_(models=(TERMS,))(with_state(usage=Usage(steps=10))(s))
+    ),
     "repeated_failure": with_state(errors={"operator": error(identical=2, count=2)}),
     "error_threshold": with_state(errors={"operator": error(identical=1, count=3)}),
     "cycle_detected": with_state(progress=Fingerprints(recent=("a", "b"), cycle=True)),
@@ -192,6 +192,19 @@ NO_ROUND = [("round_due", name) for name in ("cancelled", "spec_invalid", "suspe
 """A task that succeeded and is not to run, or cannot, gets no round: it stays as it has ended."""
 
 
+NO_TURN = [("model_budget", "backing_off")]
+"""The call of the table is a planning turn, and there is none while an attempt is to be repeated."""
+
+
+def test_a_call_that_no_budget_is_left_for_is_not_waited_for() -> None:
+    proposing = with_spec(
+        budgets=Budgets(max_model_calls=0), decision_policy=DecisionPolicy.MODEL_PROPOSED
+    )
+    backing_off = APPLIES["backing_off"](with_(models=(TERMS,))(situation()))
+    assert reason_of(decide(backing_off)) == "BackingOff"
+    assert reason_of(decide(proposing(backing_off))) == "ModelCallBudgetExhausted"
+
+
 # S1.24
 @pytest.mark.parametrize("name", [name for _, name in NO_ROUND])
 def test_a_task_that_succeeded_and_is_not_to_run_gets_no_round(name: str) -> None:
@@ -217,7 +230,7 @@ def test_each_guard_applies_alone(name: str) -> None:
         (first, second)
         for at, first in enumerate(APPLIES)
         for second in list(APPLIES)[at + 1 :]
-        if EXPECTED[first] != EXPECTED[second] and (first, second) not in NO_ROUND
+        if EXPECTED[first] != EXPECTED[second] and (first, second) not in NO_ROUND + NO_TURN
     ],
 )
 def test_of_two_guards_that_apply_the_earlier_wins(first: str, second: str) -> None:

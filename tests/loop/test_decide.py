@@ -193,7 +193,7 @@ NO_ROUND = [("round_due", name) for name in ("cancelled", "spec_invalid", "suspe
 
 
 NO_TURN = [("model_budget", "backing_off")]
-"""The call of the table is a planning turn, and there is none while an attempt is to be repeated."""
+"""That call is a planning turn, and there is none while an attempt is to be repeated."""
 
 
 def test_a_call_that_no_budget_is_left_for_is_not_waited_for() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from controller.api.reasons import TERMINAL, ConditionType, TerminalReason
 from controller.api.records import AnswerReason, QuestionState
-from controller.api.step import ActionName, Outcome
+from controller.api.step import ActionName, Outcome, ResearchStepSpec
 from controller.api.task import QuestionStatus, RequireEveryQuestion, ResearchTask, Usage
 from controller.cli.observer import StepView
 from controller.cli.terminal import count, duration, labelled, visible
@@ -17,6 +17,9 @@ STEP_INDENT: Final = 19
 """The column in which a step's line says what was done."""
 
 _ACTION_WIDTH: Final = 8
+_REPLY_WIDTH: Final = 200
+"""How much of a model's answer a line shows, in characters."""
+
 _SETTLED: Final = frozenset({QuestionState.ANSWERED, QuestionState.NOT_FOUND})
 
 
@@ -107,6 +110,7 @@ def step_details(task: ResearchTask, view: StepView) -> Iterator[str]:
             f"{count(spec.search.total, 'passage')}, "
             f"evidence from {count(len(spec.evidence), 'document')}"
         )
+    yield from _reply_details(spec)
     if spec.extract is not None:
         for fact in spec.extract.facts:
             reasons = ", ".join(v.reason for v in fact.verdicts if v.reason)
@@ -115,6 +119,22 @@ def step_details(task: ResearchTask, view: StepView) -> Iterator[str]:
         f"journal: {view.step.metadata.name} {spec.digest[:19]}, fingerprint "
         f"{spec.fingerprint[:19]}, quality {_quality(task)}"
     )
+
+
+def _reply_details(spec: ResearchStepSpec) -> Iterator[str]:
+    """Yield what a model answered, and whether it passed, with what was wrong with it (S2.19)."""
+    call = spec.model_call
+    if call is None:
+        return
+    answer = visible(call.answer or "")
+    yield f"reply: {answer[:_REPLY_WIDTH]}{'…' if len(answer) > _REPLY_WIDTH else ''}"
+    vetoes = spec.review.vetoes if spec.review else ()
+    faults = [f"{spec.error.error_class}: {visible(spec.error.message)}"] if spec.error else []
+    faults += [f"{veto.fact_id} vetoed: {visible(veto.reason)}" for veto in vetoes]
+    if call.flags:
+        yield f"flags: {', '.join(call.flags)}"
+    yield f"check: {'FAIL' if spec.error else 'PASS'}"
+    yield from (f"- {fault}" for fault in faults)
 
 
 def question_line(task: ResearchTask, question: QuestionStatus, number: int) -> str:

@@ -153,6 +153,23 @@ def test_a_broken_secret_is_refused_without_its_value(
     assert CANARY not in said.err
 
 
+# S2.19
+def test_each_answer_is_shown_with_its_check(desk: Desk) -> None:
+    wrong = good("Here you are: " + "x" * 300)
+    with RunningEndpoint(ScriptedEndpoint([good({"queries": []}), wrong, *[answered] * 9])) as at:
+        write(desk, at.url)
+        said = desk.run("--verbosity", "3")
+    assert said.code == 0, said.err
+    lines = [line.strip() for line in said.out.splitlines()]
+    shown = [line for line in lines if line.startswith(("reply:", "check:", "- "))]
+    assert shown[:2] == ['reply: {"queries": []}', "check: PASS"]
+    assert shown[2] == f"reply: Here you are: {'x' * 186}…"
+    assert shown[3] == "check: FAIL"
+    assert shown[4].startswith("- InvalidOutput: the answer is not as asked: no JSON")
+    assert "flags: PromptUnderestimated" in lines
+    assert "1,000 + 100 tokens" in said.out
+
+
 class TestOnTheCommandLine:
     # S2.17, S0.38
     @pytest.mark.parametrize("backend", ["llamacpp", "LlamaCpp", "VLLM", "openaicompatible"])

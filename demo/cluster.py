@@ -37,9 +37,10 @@ def apply(plane: ControlPlane, objects: list[dict[str, Any]]) -> None:
     plane.kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump_all(objects))
 
 
-def apply_tasks(plane: ControlPlane) -> None:
-    """Apply the source and the tasks, as their files are."""
-    plane.kubectl("apply", "--server-side", "-f", str(SOURCE), "-f", str(TASKS))
+def source_and_tasks() -> list[dict[str, Any]]:
+    """Return the source and the tasks, as their files are."""
+    files = (SOURCE, *sorted(TASKS.glob("*.yaml")))
+    return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
 
 
 def raise_budget(plane: ControlPlane, task: str, max_steps: int) -> None:

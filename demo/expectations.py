@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from controller.actions.publish import JSON_FILE
 from controller.api.meta import ConditionStatus
+from controller.api.model_call import usd
 from controller.api.reasons import ConditionType, TerminalReason
 from controller.api.records import QuestionState
 from controller.api.step import ResearchStep
-from controller.api.task import ResearchTask
+from controller.api.task import ResearchTask, Usage
 from controller.evidence.report_format import Report
 from controller.ports import StoredReport
 
@@ -40,6 +41,11 @@ class Ended:
     def name(self) -> str:
         """The task's name."""
         return self.task.metadata.name
+
+    @property
+    def usage(self) -> Usage:
+        """What its status shows as used."""
+        return self.task.status.usage or Usage()
 
     @property
     def report(self) -> Report | None:
@@ -91,14 +97,19 @@ def budget_exhausted(ended: Ended, steps: int) -> Iterator[Outcome]:
     )
 
 
-def went_on(before: Sequence[ResearchStep], ended: Ended) -> Iterator[Outcome]:
-    """Yield what must be true of a run that went on, given its journal before that."""
-    kept = tuple(step.spec.digest for step in ended.steps[: len(before)])
-    yield Outcome(
+def kept(before: Sequence[ResearchStep], ended: Ended) -> Outcome:
+    """Return whether a run that went on has its journal from before."""
+    same = tuple(step.spec.digest for step in ended.steps[: len(before)])
+    return Outcome(
         f"{ended.name}: the {len(before)} steps from before are kept as they were",
-        bool(before) and kept == tuple(step.spec.digest for step in before),
+        bool(before) and same == tuple(step.spec.digest for step in before),
         f"{len(ended.steps)} steps now",
     )
+
+
+def went_on(before: Sequence[ResearchStep], ended: Ended) -> Iterator[Outcome]:
+    """Yield what must be true of a run that went on, given its journal before that."""
+    yield kept(before, ended)
     asked = [
         (s.spec.search.source_name, s.spec.search.question_id, s.spec.search.query)
         for s in ended.steps
@@ -108,6 +119,66 @@ def went_on(before: Sequence[ResearchStep], ended: Ended) -> Iterator[Outcome]:
         f"{ended.name}: nothing was searched twice",
         bool(asked) and len(asked) == len(set(asked)),
         f"{len(asked)} searches, {len(set(asked))} different ones",
+    )
+
+
+def ended_for_a_reason(ended: Ended) -> Outcome:
+    """Return whether a task ended, said why, and left a report."""
+    status = ended.task.status
+    finished = status.condition(ConditionType.FINISHED)
+    return Outcome(
+        f"{ended.name}: ends for a reason with a name, and with a report",
+        status.terminal_reason is not None
+        and finished is not None
+        and finished.status is ConditionStatus.TRUE
+        and ended.report is not None,
+        f"{status.terminal_reason}",
+    )
+
+
+def budgets_held(ended: Ended) -> Outcome:
+    """Return whether a task kept within its budgets of steps, calls, tokens and money."""
+    used, budgets = ended.usage, ended.task.spec.budgets
+    tokens = used.prompt_tokens + used.completion_tokens
+    is_within = (
+        used.steps <= budgets.max_steps
+        and used.model_calls <= budgets.max_model_calls
+        and tokens <= budgets.max_tokens
+        and float(used.cost_usd) <= float(budgets.max_cost_usd or 0)
+    )
+    found = f"{used.steps} steps, {used.model_calls} calls, {tokens} tokens, ${used.cost_usd}"
+    return Outcome(
+        f"{ended.name}: no budget is passed (steps, model calls, tokens, money)", is_within, found
+    )
+
+
+def usage_is_the_journals(ended: Ended) -> Outcome:
+    """Return whether the status shows the sum of what its steps were charged."""
+    used = ended.usage
+    calls = [step.spec.model_call for step in ended.steps if step.spec.model_call is not None]
+    journal = (
+        len(calls),
+        sum(call.prompt_tokens for call in calls),
+        sum(call.completion_tokens for call in calls),
+        usd(sum(call.cost_micro_usd for call in calls)),
+    )
+    shown = (used.model_calls, used.prompt_tokens, used.completion_tokens, used.cost_usd)
+    return Outcome(
+        f"{ended.name}: its usage is the sum of its steps: {journal[0]} calls, "
+        f"{journal[1]:,} + {journal[2]:,} tokens, ${journal[3]}",
+        shown == journal,
+        str(shown),
+    )
+
+
+def usage_is_the_servers(tasks: Iterable[Ended], counted: int) -> Outcome:
+    """Return whether tasks were charged the tokens that their model's server has counted."""
+    used = [ended.usage for ended in tasks]
+    charged = sum(usage.prompt_tokens + usage.completion_tokens for usage in used)
+    return Outcome(
+        f"the {charged:,} tokens that the tasks were charged are those that the server counted",
+        charged == counted and not any(usage.unknown_usage_calls for usage in used),
+        f"{counted:,}",
     )
 
 

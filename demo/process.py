@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -20,7 +21,13 @@ class OperatorProcess:
     """`python -m controller`, from the `with` statement's beginning to its end."""
 
     def __init__(
-        self, *, kubeconfig: Path, corpus_root: Path, cache_directory: Path, log: Path
+        self,
+        *,
+        kubeconfig: Path,
+        corpus_root: Path,
+        cache_directory: Path,
+        log: Path,
+        options: Sequence[str] = (),
     ) -> None:
         """Prepare a process; nothing runs yet.
 
@@ -29,6 +36,7 @@ class OperatorProcess:
             corpus_root: the directory below which corpora lie.
             cache_directory: where search indexes are kept between demonstrations.
             log: the file that its output goes to.
+            options: further ones of its command line.
         """
         self._command = [
             sys.executable,
@@ -39,6 +47,7 @@ class OperatorProcess:
             f"--cache-directory={cache_directory}",
             "--health-host=127.0.0.1",
             "--health-port=0",
+            *options,
         ]
         self._log = log
         self.process: subprocess.Popen[bytes] | None = None

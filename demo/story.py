@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from controller.api.step import ResearchStep
 from controller.api.task import ResearchTask
@@ -35,7 +35,6 @@ FIRST_BUDGET: Final = 3
 SECOND_BUDGET: Final = 60
 
 _LOOK_SECONDS: Final = 0.2
-_DEADLINE_SECONDS: Final = 120
 
 
 class TookTooLongError(Exception):
@@ -50,7 +49,27 @@ class Story:
     tasks: dict[str, Ended]
 
 
-async def play(plane: ControlPlane, operator: OperatorProcess, view: DemoView) -> Story:
+Ending = Callable[[dict[str, Ended], Sequence[ResearchStep]], Iterator[Outcome]]
+"""What is expected of the tasks, and of the steps that a run had before its budget was raised."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a demonstration applies, what must come of it, and in how many seconds."""
+
+    objects: Sequence[dict[str, Any]]
+    expected: Ending
+    seconds: int
+    options: tuple[str, ...] = ()
+    """Of the operator's command line."""
+
+    applied: str = "demo/source.yaml demo/tasks/"
+    """What the objects are, in words."""
+
+
+async def play(
+    script: Script, plane: ControlPlane, operator: OperatorProcess, view: DemoView
+) -> Story:
     """Follow the tasks that were applied to their ends, and check them.
 
     Raises:
@@ -58,8 +77,8 @@ async def play(plane: ControlPlane, operator: OperatorProcess, view: DemoView) -
         TookTooLongError: the tasks did not end.
     """
     async with _store(plane) as store, asyncio.TaskGroup() as group:
-        waiting = group.create_task(_kubectl_wait(plane))
-        stage = _Stage(store, operator, view)
+        waiting = group.create_task(_kubectl_wait(plane, script.seconds))
+        stage = _Stage(store, operator, view, script.seconds)
         await stage.follow_until(lambda tasks: all(map(is_settled, tasks.values())))
         before = await stage.steps(RAISED_BUDGET)
         view.say(
@@ -70,7 +89,7 @@ async def play(plane: ControlPlane, operator: OperatorProcess, view: DemoView) -
         await stage.follow_until(lambda tasks: _goes_on_no_more(tasks[RAISED_BUDGET]))
         ended = {name: await stage.ended(name) for name in TASKS}
         verdicts = await asyncio.gather(*(_verify(plane, name) for name in TASKS))
-        outcomes = (*_story_outcomes(ended, before), *verdicts, await waiting)
+        outcomes = (*script.expected(ended, before), *verdicts, await waiting)
     return Story(outcomes, ended)
 
 
@@ -78,7 +97,12 @@ def _goes_on_no_more(task: ResearchTask) -> bool:
     return task.spec.budgets.max_steps == SECOND_BUDGET and is_settled(task)
 
 
-def _story_outcomes(ended: dict[str, Ended], before: Sequence[ResearchStep]) -> Iterator[Outcome]:
+def without_model() -> Script:
+    """Return the demonstration of the extractive policy."""
+    return Script(cluster.source_and_tasks(), _all_as_asked, seconds=120)
+
+
+def _all_as_asked(ended: dict[str, Ended], before: Sequence[ResearchStep]) -> Iterator[Outcome]:
     yield from expectations.goal_reached(ended[ANSWERS])
     yield from expectations.budget_exhausted(ended[SMALL_BUDGET], FIRST_BUDGET)
     yield from expectations.goal_reached(ended[RAISED_BUDGET])
@@ -88,11 +112,14 @@ def _story_outcomes(ended: dict[str, Ended], before: Sequence[ResearchStep]) -> 
 class _Stage:
     """The tasks as they are followed."""
 
-    def __init__(self, store: KubernetesStore, operator: OperatorProcess, view: DemoView) -> None:
+    def __init__(
+        self, store: KubernetesStore, operator: OperatorProcess, view: DemoView, seconds: int
+    ) -> None:
         self._store = store
         self._operator = operator
         self._followers = {name: Follower(store, _key(name), [view]) for name in TASKS}
-        self._deadline = time.monotonic() + _DEADLINE_SECONDS
+        self._seconds = seconds
+        self._deadline = time.monotonic() + seconds
 
     async def follow_until(self, reached: Callable[[dict[str, ResearchTask]], bool]) -> None:
         """Look at all tasks again and again, until they are as they should."""
@@ -103,7 +130,7 @@ class _Stage:
             self._operator.require_running()
             if time.monotonic() > self._deadline:
                 states = ", ".join(f"{n}: {t.status.terminal_reason}" for n, t in tasks.items())
-                raise TookTooLongError(f"after {_DEADLINE_SECONDS} s the tasks are: {states}")
+                raise TookTooLongError(f"after {self._seconds} s the tasks are: {states}")
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def steps(self, name: str) -> tuple[ResearchStep, ...]:
@@ -131,9 +158,10 @@ async def _store(plane: ControlPlane) -> AsyncIterator[KubernetesStore]:
         await client.close()  # type: ignore[no-untyped-call]  # the client types it not
 
 
-async def _kubectl_wait(plane: ControlPlane) -> Outcome:
+async def _kubectl_wait(plane: ControlPlane, seconds: int) -> Outcome:
     """Wait for all tasks as a script would: one condition for every ending."""
-    arguments = ["wait", "--for=condition=Finished", "rtask", "--all", "--timeout=90s"]
+    arguments = ["wait", "--for=condition=Finished", "rtask", "--all"]
+    arguments.append(f"--timeout={seconds * 3 // 4}s")
     status, said = await _run([*plane.kubectl_command(), *arguments], plane.kubectl_environment())
     return Outcome(f"kubectl {' '.join(arguments)} ends", status == 0, said)
 

@@ -17,7 +17,7 @@ from controller.api.records import QuestionState
 from controller.api.task import QuestionStatus, ResearchTask
 from controller.cli import wording
 from controller.cli.observer import StepView, activity
-from controller.cli.panels import SYMBOLS, conditions
+from controller.cli.panels import SYMBOLS, conditions, model_lines
 from controller.cli.terminal import is_live, visible, write
 
 _NAME_WIDTH: Final = 13
@@ -76,13 +76,15 @@ class DemoView:
         finished = task.status.condition(ConditionType.FINISHED)
         message = f": {finished.message}" if finished else ""
         self._say_of(task, f"Finished, {task.status.terminal_reason}{message}")
+        if told := wording.model_use(task):
+            self._say_of(task, f"model: {told}")
 
     def _say_of(self, task: ResearchTask, line: str) -> None:
         self.say(f"{task.metadata.name:<{_NAME_WIDTH}} {line}")
 
 
 def _drawn(task: ResearchTask) -> RenderableType:
-    """Return a task in four lines: budget and questions, conditions, what it does now."""
+    """Return a task in a few lines: budget, questions, its model, conditions, what it does now."""
     status = task.status
     used = status.usage.steps if status.usage else 0
     limit = task.spec.budgets.max_steps
@@ -104,4 +106,5 @@ def _drawn(task: ResearchTask) -> RenderableType:
         Text(f"quality {score} %"),
     )
     now = Text(visible(activity(task)), style="dim", no_wrap=True, overflow="ellipsis")
-    return Group(Rule(Text(task.metadata.name), align="left"), bars, conditions(task), now)
+    rule = Rule(Text(task.metadata.name), align="left")
+    return Group(rule, bars, *model_lines(task), conditions(task), now)

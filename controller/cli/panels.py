@@ -12,6 +12,7 @@ from rich.text import Text
 from controller.api.meta import ConditionStatus
 from controller.api.records import QuestionState
 from controller.api.task import QuestionStatus, ResearchTask
+from controller.cli import wording
 from controller.cli.observer import activity
 from controller.cli.terminal import count, visible
 
@@ -29,7 +30,13 @@ _BAR_WIDTH: Final = 20
 def task_view(task: ResearchTask) -> RenderableType:
     """Return a task as a terminal shows it: what is known, what it cost, what it does now."""
     now = Text(visible(activity(task)), style="dim", no_wrap=True, overflow="ellipsis")
-    return Group(_questions(task), _bars(task), conditions(task), now)
+    return Group(_questions(task), _bars(task), *model_lines(task), conditions(task), now)
+
+
+def model_lines(task: ResearchTask) -> list[Text]:
+    """Return the line of what a task's models have used; none for a task without a model."""
+    told = wording.model_use(task)
+    return [Text(f"model  {told}", no_wrap=True, overflow="ellipsis")] if told else []
 
 
 def conditions(task: ResearchTask) -> Text:

@@ -8,8 +8,8 @@ from typing import Final
 
 from controller.api.reasons import TERMINAL, ConditionType, TerminalReason
 from controller.api.records import AnswerReason, QuestionState
-from controller.api.step import ActionName, Outcome
-from controller.api.task import QuestionStatus, RequireEveryQuestion, ResearchTask
+from controller.api.step import ActionName, Outcome, ResearchStepSpec
+from controller.api.task import QuestionStatus, RequireEveryQuestion, ResearchTask, Usage
 from controller.cli.observer import StepView
 from controller.cli.terminal import count, duration, labelled, visible
 
@@ -17,6 +17,9 @@ STEP_INDENT: Final = 19
 """The column in which a step's line says what was done."""
 
 _ACTION_WIDTH: Final = 8
+_REPLY_WIDTH: Final = 200
+"""How much of a model's answer a line shows, in characters."""
+
 _SETTLED: Final = frozenset({QuestionState.ANSWERED, QuestionState.NOT_FOUND})
 
 
@@ -43,7 +46,32 @@ def banner(task: ResearchTask) -> Iterator[str]:
         f"quality {spec.quality_threshold} % or more, {count(spec.goal.min_facts, 'fact')} or "
         "more" + (", no question left open" if every else ""),
     )
-    yield labelled("model", "extractive policy, no model and no key needed")
+    yield labelled("model", _models(task))
+
+
+def _models(task: ResearchTask) -> str:
+    spec, budgets = task.spec, task.spec.budgets
+    if spec.model_ref is None:
+        return "extractive policy, no model and no key needed"
+    fallback = f", then {spec.fallback_model_ref.name}" if spec.fallback_model_ref else ""
+    money = f", ${budgets.max_cost_usd}" if budgets.max_cost_usd is not None else ""
+    return (
+        f"{spec.model_ref.name}{fallback}, {spec.decision_policy}; at most "
+        f"{count(budgets.max_model_calls, 'call')}, {budgets.max_tokens:,} tokens{money}"
+    )
+
+
+def model_use(task: ResearchTask) -> str:
+    """Return what a task's models have used and brought; empty for a task without a model."""
+    if task.spec.model_ref is None:
+        return ""
+    used, budgets = task.status.usage or Usage(), task.spec.budgets
+    unknown = f" ({used.unknown_usage_calls} of unknown usage)" if used.unknown_usage_calls else ""
+    return (
+        f"{used.model_calls} of {count(budgets.max_model_calls, 'call')}{unknown}, "
+        f"{used.prompt_tokens:,} + {used.completion_tokens:,} tokens, ${used.cost_usd}, "
+        f"{count(used.verifier_rejections, 'proposal')} rejected"
+    )
 
 
 def step_line(view: StepView) -> str:
@@ -62,10 +90,12 @@ def _result(view: StepView) -> str:
     spec = view.step.spec
     took = duration(spec.usage.duration_milliseconds / 1000)
     attempt = f", attempt {spec.attempt}" if spec.attempt > 1 else ""
+    call = spec.model_call
+    tokens = f", {call.prompt_tokens:,} + {call.completion_tokens:,} tokens" if call else ""
     if spec.outcome is Outcome.COMPLETED:
-        return f"{visible(spec.observation.summary) or 'done'}, {took}{attempt}"
+        return f"{visible(spec.observation.summary) or 'done'}, {took}{tokens}{attempt}"
     cause = f" {spec.error.error_class}: {visible(spec.error.message)}" if spec.error else ""
-    return f"{spec.outcome}{cause}, {took}{attempt}"
+    return f"{spec.outcome}{cause}, {took}{tokens}{attempt}"
 
 
 def step_details(task: ResearchTask, view: StepView) -> Iterator[str]:
@@ -80,6 +110,7 @@ def step_details(task: ResearchTask, view: StepView) -> Iterator[str]:
             f"{count(spec.search.total, 'passage')}, "
             f"evidence from {count(len(spec.evidence), 'document')}"
         )
+    yield from _reply_details(spec)
     if spec.extract is not None:
         for fact in spec.extract.facts:
             reasons = ", ".join(v.reason for v in fact.verdicts if v.reason)
@@ -88,6 +119,22 @@ def step_details(task: ResearchTask, view: StepView) -> Iterator[str]:
         f"journal: {view.step.metadata.name} {spec.digest[:19]}, fingerprint "
         f"{spec.fingerprint[:19]}, quality {_quality(task)}"
     )
+
+
+def _reply_details(spec: ResearchStepSpec) -> Iterator[str]:
+    """Yield what a model answered, and whether it passed, with what was wrong with it (S2.19)."""
+    call = spec.model_call
+    if call is None:
+        return
+    answer = visible(call.answer or "")
+    yield f"reply: {answer[:_REPLY_WIDTH]}{'…' if len(answer) > _REPLY_WIDTH else ''}"
+    vetoes = spec.review.vetoes if spec.review else ()
+    faults = [f"{spec.error.error_class}: {visible(spec.error.message)}"] if spec.error else []
+    faults += [f"{veto.fact_id} vetoed: {visible(veto.reason)}" for veto in vetoes]
+    if call.flags:
+        yield f"flags: {', '.join(call.flags)}"
+    yield f"check: {'FAIL' if spec.error else 'PASS'}"
+    yield from (f"- {fault}" for fault in faults)
 
 
 def question_line(task: ResearchTask, question: QuestionStatus, number: int) -> str:
@@ -125,6 +172,8 @@ def closing(task: ResearchTask) -> Iterator[str]:
         )
     yield labelled("facts", f"{sum(q.facts for q in status.questions)} verified")
     yield labelled("questions", _tally(status.questions))
+    if told := model_use(task):
+        yield labelled("model", told)
     used = status.usage.steps if status.usage else 0
     written = status.journal.steps if status.journal else 0
     yield labelled(

@@ -36,7 +36,7 @@ _PHRASES: Final = tuple(
     (re.compile(rf"\b(?:{phrase})\b"), word)
     for phrase, word in {
         # Not a denial, although it has a negator.
-        r"(?:not|n't) (?:only|just|merely|simply)": " notonly ",
+        r"(?:not|n't|more than) (?:only|just|merely|simply)": " notonly ",
         r"no matter|no doubt|or not": " ",
         r"(?:nothing|none|no one|nobody) (?:but|except|other than)": " only ",
         r"not (?:until|before)": " notuntil ",
@@ -132,7 +132,7 @@ class Reading:
     def sides(self) -> tuple[tuple[int, Side], ...]:
         """The sides that words are on, with the place of each word."""
         table = sides_for(self.language)
-        found = []
+        found: list[tuple[int, Side]] = []
         for at, word in enumerate(self.words):
             keys = dict.fromkeys((stem(word, "en"), stem(word, self.language)))
             distinct = dict.fromkeys(side for key in keys for side in table.get(key, ()))
@@ -145,19 +145,18 @@ class Reading:
         return frozenset(side.pair for _, side in self.sides)
 
     @cached_property
-    def scopes(self) -> frozenset[str]:
-        """Which of `only`, `except` and the like the sentence says, in whatever words."""
+    def scopes(self) -> dict[str, int]:
+        """How often the sentence says `only`, `except` and the like, in whatever words."""
         words = words_for(self.language)
-        found = {"only": words.exclusive, "except": words.exceptions | {"except"}}
-        said = {name for name, those in found.items() if those.intersection(self.words)}
-        if "notonly" in self.words:
-            said.add("not only")
         # A bound of a number is judged with the number.
         bound = Counter(bound for _, bound in self._bounded)
-        for word, name in (("atleast", "at least"), ("atmost", "at most")):
-            if self.words.count(word) > bound[name]:
-                said.add(name)
-        return frozenset(said)
+        return {
+            "only": sum(word in words.exclusive for word in self.words),
+            "except": sum(word in words.exceptions for word in self.words),
+            "not only": self.words.count("notonly"),
+            "at least": max(0, self.words.count("atleast") - bound["at least"]),
+            "at most": max(0, self.words.count("atmost") - bound["at most"]),
+        }
 
     @cached_property
     def hedges(self) -> Counter[str]:
@@ -228,7 +227,7 @@ def mismatch(
     faults = (
         *_sides(claim, clauses, [sentence, *evidence]),
         *_negations(claim, clauses),
-        *_lost_or_gained(claim.scopes, clauses.scopes | (sentence.scopes & {"except"})),
+        *_lost_or_gained(claim.scopes, clauses.scopes | {"except": sentence.scopes["except"]}),
         *_bounds(claim, sentence),
     )
     return next(iter(faults), None)
@@ -284,12 +283,13 @@ def _denied(reading: Reading) -> dict[str, set[bool]]:
     return found
 
 
-def _lost_or_gained(claimed: frozenset[str], said: frozenset[str]) -> Iterator[str]:
-    """Yield the scopes that are in one of both only."""
-    for scope in sorted(said - claimed):
-        yield f"{scope!r} of its closest sentence is lost"
-    for scope in sorted(claimed - said):
-        yield f"{scope!r} is not in its closest sentence"
+def _lost_or_gained(claimed: Mapping[str, int], said: Mapping[str, int]) -> Iterator[str]:
+    """Yield the scopes that the one has more often than the other."""
+    for scope, count in said.items():
+        if count > claimed[scope]:
+            yield f"{scope!r} of its closest sentence is lost"
+        elif count < claimed[scope]:
+            yield f"{scope!r} is not in its closest sentence"
 
 
 def _bounds(claim: Reading, sentence: Reading) -> Iterator[str]:

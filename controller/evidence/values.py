@@ -96,16 +96,15 @@ OPENERS: Final = frozenset(
         """
         solely exclusively accordingly additionally afterwards also alternatively although
         apparently as because besides conversely currently finally first further furthermore
-        generally hence however if in initially instead internally later likewise meanwhile moreover nevertheless next
-        normally now once otherwise overall previously rather second similarly since so sometimes
-        specifically still subsequently then therefore though thus together typically unlike
-        usually whereas whether while
-        call calls calling choose chooses choosing contain contains control controls controlling
-        define defines defining describe describes determine determines give gives giving indicate
-        indicates provide provides return returns set sets setting specify specifies specifying
-        take takes taking tell tells use uses using
-        anyone everybody everyone people person somebody someone something thing things users
-        value values
+        generally hence however if in initially instead internally later likewise meanwhile
+        moreover nevertheless next normally now once otherwise overall previously rather second
+        similarly since so sometimes specifically still subsequently then therefore though thus
+        together typically unlike usually whereas whether while call calls calling choose
+        chooses choosing contain contains control controls controlling define defines defining
+        describe describes determine determines give gives giving indicate indicates provide
+        provides return returns set sets setting specify specifies specifying take takes taking
+        tell tells use uses using anyone everybody everyone people person somebody someone
+        something thing things users value values
         """
     )
 )

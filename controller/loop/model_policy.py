@@ -76,8 +76,8 @@ def planning_turn(situation: Situation) -> Intent | None:
     ids = tuple(v.question.id for v in views if v.is_workable and v.need is not Need.CONCLUDE)
     if situation.assessment.to_reverify or model_in_use(situation) is None:
         return None
-    if not interval or since < interval or not ids:
-        return None
+    if not interval or since < interval or not ids or situation.state.retry is not None:
+        return None  # an attempt that is to be repeated comes first
     decision = StepDecision(verdict=Verdict.CONTINUE, reason="PlanningInterval")
     arguments = PlanArguments(question_ids=ids, is_planning_turn=True)
     return with_model(situation, Intent(ActionName.PLAN, arguments, decision))

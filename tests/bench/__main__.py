@@ -14,15 +14,18 @@ from tests.bench.beside import table
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "build" / "bench"
 
+_BY_NAME_ALONE = frozenset({"llama"})
+"""These need packages that `make bench` does not install."""
+
 
 def main() -> int:
-    """Run the benchmarks that are named, or all; return 1 if one failed."""
+    """Run the benchmarks that are named, or all that `make bench` can; return 1 if one failed."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     wanted = sys.argv[1:]
     failed = []
     for script in sorted(Path(__file__).parent.glob("*_benchmark.py")):
         name = script.stem.removesuffix("_benchmark")
-        if wanted and name not in wanted:
+        if name not in wanted if wanted else name in _BY_NAME_ALONE:
             continue
         print(f"{name} ...", flush=True)
         command = [sys.executable, "-m", f"tests.bench.{script.stem}"]

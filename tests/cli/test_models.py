@@ -11,6 +11,7 @@ import yaml
 
 from controller.api.base import API_VERSION
 from controller.api.meta import ObjectReference
+from controller.api.model_call import usd
 from controller.cli.documents import read_task_file
 from controller.cli.given_model import GivenModel, with_model
 from tests.cli.desk import Desk
@@ -59,6 +60,20 @@ def test_the_address_in_a_users_own_file_is_open(desk: Desk) -> None:
         said = desk.run()
         assert said.code == 0, said.err
         assert running.endpoint.requests
+
+
+# S0.48, S0.67
+def test_what_a_model_has_used_is_told_with_each_call_and_at_the_end(desk: Desk) -> None:
+    prices = {"inputUSDPerMillionTokens": "1", "outputUSDPerMillionTokens": "2"}
+    with RunningEndpoint(ScriptedEndpoint(repeat(answered))) as running:
+        write(desk, running.url, pricing=prices)
+        told = desk.run().out
+        calls = len(running.endpoint.requests)
+    assert "model:      parrot, Directed; at most 30 calls, 200,000 tokens" in told
+    assert told.count(", 1,000 + 100 tokens") == calls
+    micro = calls * (1000 + 2 * 100)
+    used = f"{calls} of 30 calls, {calls * 1000:,} + {calls * 100} tokens, ${usd(micro)}"
+    assert f"model:      {used}, 0 proposals rejected" in told
 
 
 # S0.39, S2.34
@@ -136,6 +151,23 @@ def test_a_broken_secret_is_refused_without_its_value(
     assert said.code == 5
     assert rule in said.err
     assert CANARY not in said.err
+
+
+# S2.19
+def test_each_answer_is_shown_with_its_check(desk: Desk) -> None:
+    wrong = good("Here you are: " + "x" * 300)
+    with RunningEndpoint(ScriptedEndpoint([good({"queries": []}), wrong, *[answered] * 9])) as at:
+        write(desk, at.url)
+        said = desk.run("--verbosity", "3")
+    assert said.code == 0, said.err
+    lines = [line.strip() for line in said.out.splitlines()]
+    shown = [line for line in lines if line.startswith(("reply:", "check:", "- "))]
+    assert shown[:2] == ['reply: {"queries": []}', "check: PASS"]
+    assert shown[2] == f"reply: Here you are: {'x' * 186}…"
+    assert shown[3] == "check: FAIL"
+    assert shown[4].startswith("- InvalidOutput: the answer is not as asked: no JSON")
+    assert "flags: PromptUnderestimated" in lines
+    assert "1,000 + 100 tokens" in said.out
 
 
 class TestOnTheCommandLine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,18 @@ from controller.api.base import API_VERSION
 from controller.cli.main import main
 from controller.clock import SystemClock
 from controller.store.local import LocalStore
-from demo.expectations import ABSENT, Ended, Outcome, budget_exhausted, goal_reached, went_on
+from demo.expectations import (
+    ABSENT,
+    Ended,
+    Outcome,
+    budget_exhausted,
+    budgets_held,
+    ended_for_a_reason,
+    goal_reached,
+    usage_is_the_journals,
+    usage_is_the_servers,
+    went_on,
+)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -73,7 +84,7 @@ def lamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lamp:
     return Lamp(tmp_path)
 
 
-def unmet(outcomes: Iterator[Outcome]) -> dict[str, str]:
+def unmet(outcomes: Iterable[Outcome]) -> dict[str, str]:
     return {o.expectation: o.found for o in outcomes if not o.is_met}
 
 
@@ -140,6 +151,48 @@ def test_a_journal_that_is_not_gone_on_with_is_found(
 ) -> None:
     before = lamp.run(max_steps=3).steps
     assert list(unmet(went_on(before, change(lamp.run())))) == [expectation]
+
+
+def with_usage(ended: Ended, **usage: object) -> Ended:
+    """Return a task whose status shows something else as used."""
+    status = ended.task.status.model_copy(
+        update={"usage": ended.usage.model_copy(update=usage)},
+    )
+    return replace(ended, task=ended.task.model_copy(update={"status": status}))
+
+
+def test_a_task_without_a_model_has_used_none(lamp: Lamp) -> None:
+    ended = lamp.run()
+    outcomes = [ended_for_a_reason(ended), budgets_held(ended), usage_is_the_journals(ended)]
+    assert unmet([*outcomes, usage_is_the_servers([ended], 0)]) == {}
+
+
+USAGES: dict[str, tuple[dict[str, object], Callable[[Ended], Outcome]]] = {
+    "too many steps": ({"steps": 61}, budgets_held),
+    "too many calls": ({"model_calls": 31}, budgets_held),
+    "too many tokens": ({"prompt_tokens": 200_001}, budgets_held),
+    "money": ({"cost_usd": "0.01"}, budgets_held),
+    "tokens of no step": ({"completion_tokens": 1}, usage_is_the_journals),
+    "tokens that the server knows not": (
+        {"completion_tokens": 1},
+        lambda ended: usage_is_the_servers([ended], 0),
+    ),
+    "a call whose usage is not known": (
+        {"unknown_usage_calls": 1},
+        lambda ended: usage_is_the_servers([ended], 0),
+    ),
+}
+
+
+@pytest.mark.parametrize(("usage", "expectation"), USAGES.values(), ids=USAGES.keys())
+def test_an_account_that_is_wrong_is_found(
+    lamp: Lamp, usage: dict[str, object], expectation: Callable[[Ended], Outcome]
+) -> None:
+    assert not expectation(with_usage(lamp.run(max_steps=3), **usage)).is_met
+
+
+def test_an_ending_without_a_report_is_found(lamp: Lamp) -> None:
+    assert not ended_for_a_reason(replace(lamp.run(), stored=None)).is_met
 
 
 def test_the_three_tasks_ask_the_same_questions() -> None:

@@ -16,6 +16,7 @@ from controller.api.records import NoteKind, Question, SearchStatus
 from controller.api.step import ActionName
 from controller.api.task import (
     Budgets,
+    DecisionPolicy,
     DesiredState,
     Goal,
     ProgressPolicy,
@@ -191,6 +192,19 @@ NO_ROUND = [("round_due", name) for name in ("cancelled", "spec_invalid", "suspe
 """A task that succeeded and is not to run, or cannot, gets no round: it stays as it has ended."""
 
 
+NO_TURN = [("model_budget", "backing_off")]
+"""That call is a planning turn, and there is none while an attempt is to be repeated."""
+
+
+def test_a_call_that_no_budget_is_left_for_is_not_waited_for() -> None:
+    proposing = with_spec(
+        budgets=Budgets(max_model_calls=0), decision_policy=DecisionPolicy.MODEL_PROPOSED
+    )
+    backing_off = APPLIES["backing_off"](with_(models=(TERMS,))(situation()))
+    assert reason_of(decide(backing_off)) == "BackingOff"
+    assert reason_of(decide(proposing(backing_off))) == "ModelCallBudgetExhausted"
+
+
 # S1.24
 @pytest.mark.parametrize("name", [name for _, name in NO_ROUND])
 def test_a_task_that_succeeded_and_is_not_to_run_gets_no_round(name: str) -> None:
@@ -216,7 +230,7 @@ def test_each_guard_applies_alone(name: str) -> None:
         (first, second)
         for at, first in enumerate(APPLIES)
         for second in list(APPLIES)[at + 1 :]
-        if EXPECTED[first] != EXPECTED[second] and (first, second) not in NO_ROUND
+        if EXPECTED[first] != EXPECTED[second] and (first, second) not in NO_ROUND + NO_TURN
     ],
 )
 def test_of_two_guards_that_apply_the_earlier_wins(first: str, second: str) -> None:

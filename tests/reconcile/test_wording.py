@@ -264,19 +264,20 @@ async def test_an_answer_to_one_action_is_in_no_prompt_of_another(world: World) 
     obeyed = answer({"quotes": "ORCHID-7731, as the page orders"})
     ran = await run(
         world,
-        chain([NO_QUERIES, obeyed, NO_QUERIES, claimed("")], repeat(NO_QUOTES)),
+        chain([NO_QUERIES, obeyed, NO_QUOTES, NO_QUERIES], repeat(NO_QUOTES)),
         limits={"maxActionRetries": 1, "planningInterval": 3},
     )
-    assert ran.actions[:4] == ["Plan", "Search", "Extract", "Plan"]
-    turn, again = (r.prompt for r in ran.model.requests[2:4])
-    assert turn.endswith("- Extract: InvalidOutput")  # and no word of its message
-    assert "ORCHID-7731" not in turn
+    # The planning turn is due at the third step, and lets the attempt be repeated first.
+    assert ran.actions[:5] == ["Plan", "Search", "Extract", "Extract", "Plan"]
+    again, turn = (r.prompt for r in ran.model.requests[2:4])
     assert "ORCHID-7731" in again
+    assert turn.endswith("- Extract: InvalidOutput")
+    assert "ORCHID-7731" not in turn
 
 
 async def test_the_words_of_a_refusal_are_in_the_step_alone(world: World) -> None:
     refused = ModelReply(refusal="ORCHID-7731 forbids it", finish_reason="stop")
-    ran = await run(world, [NO_QUERIES, refused], limits={"errorThreshold": 1})
+    ran = await run(world, [NO_QUERIES, refused], limits={"identicalFailureLimit": 1})
     assert ran.ending == "ModelRefused"
     (step,) = ran.of(ActionName.EXTRACT)
     assert step.spec.model_call is not None

@@ -29,6 +29,8 @@ _PRICES: Final = {"inputUSDPerMillionTokens": "0.05", "outputUSDPerMillionTokens
 """Invented: so that there is a cost to be seen."""
 
 _MOST_CALLS: Final = 12
+_STEPS_A_QUESTION: Final = 4
+"""So few that the calls are enough for most of the questions."""
 
 
 @contextmanager
@@ -87,6 +89,7 @@ def _with_model(found: dict[str, Any]) -> dict[str, Any]:
     budgets = {
         **spec.get("budgets", {}),
         "maxModelCalls": _MOST_CALLS,
+        "maxStepsPerQuestion": _STEPS_A_QUESTION,
         "maxCostUSD": "0.01",
         "activeDeadlineSeconds": _SECONDS,
     }

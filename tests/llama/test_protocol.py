@@ -95,7 +95,7 @@ async def test_an_answer_at_its_cap_says_so_and_is_no_longer(llama: LlamaServer)
     assert reply.usage.completion_tokens == 8
 
 
-# E8: the window that the object claims is not the one that the server has
+# E10: the window that the object claims is not the one that the server has
 async def test_a_prompt_that_is_larger_than_the_window_is_an_overflow(llama: LlamaServer) -> None:
     async with real_model(llama, contextWindowTokens=65_536) as (model, wire):
         with pytest.raises(PermanentError) as failure:
@@ -136,9 +136,17 @@ async def test_an_attempt_that_is_too_late_frees_its_slot_as_well(llama: LlamaSe
 
 
 async def until_at_work(llama: LlamaServer, slots: int) -> None:
-    """Wait until so many slots are at work."""
-    while sum(s["is_processing"] for s in await asyncio.to_thread(llama.get, "/slots")) != slots:  # noqa: ASYNC110
-        await asyncio.sleep(0.05)
+    """Wait until so many slots are at work.
+
+    The server looks whether a client has gone where nothing was answered for a second: who asks
+    more often keeps it from looking.
+    """
+    while await at_work(llama) != slots:  # noqa: ASYNC110 - the server tells nobody by itself
+        await asyncio.sleep(0.05 if slots else 2)
+
+
+async def at_work(llama: LlamaServer) -> int:
+    return sum(s["is_processing"] for s in await asyncio.to_thread(llama.get, "/slots"))
 
 
 async def test_two_calls_at_once_are_told_apart(llama: LlamaServer) -> None:
@@ -165,9 +173,15 @@ async def test_a_probe_finds_the_model_and_costs_no_token(llama: LlamaServer) ->
         assert await model.probe() is None
     assert llama.alias in {m["id"] for m in wire.exchanges[0].answered["data"]}
     assert llama.count("prompt_tokens_total") == before
+
+
+# S2.34
+async def test_a_probe_with_a_wrong_key_warns_and_does_not_repeat_it(llama: LlamaServer) -> None:
     async with real_model(llama, key="wrong-key") as (model, _):
-        # The list is open to everybody; a wrong key is first noticed by a request.
-        assert await model.probe() is None
+        warning = await model.probe()
+    assert warning is not None
+    assert "credentialsSecretRef" in warning
+    assert "wrong-key" not in warning
 
 
 TOOLS = (

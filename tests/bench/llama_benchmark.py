@@ -88,8 +88,8 @@ def settings_of(directory: Path) -> dict[str, str]:
 
 def letters(text: str) -> str:
     """Return a text's letters and digits alone, with the titles of roles and links."""
+    text = re.sub(r"(?::[a-z][\w:.+-]*:)?`([^`<]+?)\s*<[^`>]*>`_{0,2}", r"\1", text)
     text = re.sub(r":[a-z][\w:.+-]*:`~?(?:[^`<]*\.)?([^`<.]+)`", r"\1", text)
-    text = re.sub(r"`([^`<]+?)\s*<[^`>]*>`_{0,2}", r"\1", text)
     return "".join(c for c in text if c.isalnum())
 
 

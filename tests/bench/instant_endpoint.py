@@ -16,7 +16,9 @@ from itertools import repeat
 from tests.endpoint.server import Answer, Received, RunningEndpoint, ScriptedEndpoint
 
 _NAMED = re.compile(r"^- [\w-]+: What is the default of (\w+)\?$", re.MULTILINE)
-_PASSAGE = r"^=== \w+ (p\d+)\n.*\b{name}\n(Default: (\d+) lumens .*)$"
+_PASSAGE = re.compile(
+    r"^=== \w+ (p\d+)\n((?:(?!===).*\n)*?)(Default: (\d+) lumens .*)$", re.MULTILINE
+)
 
 
 def answered(received: Received) -> Answer:
@@ -51,10 +53,11 @@ def _content(prompt: str) -> dict[str, object]:
 
 def _quotes(prompt: str) -> Iterator[dict[str, str]]:
     for name in _NAMED.findall(prompt):
-        found = re.search(_PASSAGE.format(name=name), prompt, re.MULTILINE)
-        if found:
-            claim = f"By default {name} is {found[3]} lumens at the lowest dimmer position."
-            yield {"passage": found[1], "quote": found[2], "claim": claim}
+        for passage, headings, quote, number in _PASSAGE.findall(prompt):
+            if name in headings:
+                claim = f"By default {name} is {number} lumens at the lowest dimmer position."
+                yield {"passage": passage, "quote": quote, "claim": claim}
+                break
 
 
 def main() -> None:

@@ -3,10 +3,11 @@
     python -m tests.bench.models_benchmark
 
 Prints JSON. The endpoint answers at once and is a process of its own, so that nothing of it is
-counted. `clientMilliseconds` is the client alone, from a request to a reply; `stepMilliseconds` is
-a whole step with a call, in the local home: gather, fold, decide, store the intent, ask, settle,
-verify, record. Both are processor time of this process. `secondsOfTask` is a task of ten calls on
-a real API server, from `kubectl apply` to its condition `Finished`.
+counted. `clientMilliseconds` is the client alone, from a request to a reply; `callMilliseconds` is
+all around a call: the prompt is made, asked, settled, read and its quotes are verified;
+`stepMilliseconds` is a whole step with a call, in the local home: besides, gather, fold, decide,
+store the intent, record. All are processor time of this process. `tasksOfTenCalls` are on a real
+API server, from `kubectl apply` to the condition `Finished`.
 """
 
 from __future__ import annotations
@@ -25,10 +26,14 @@ from typing import Any
 
 import httpx2
 
+from controller.actions import model as actions
+from controller.actions.context import Context
 from controller.api.model import ResearchModel
 from controller.api.step import ResearchStepSpec
 from controller.clock import SystemClock
 from controller.loop.exchange import ModelReply, ModelRequest
+from controller.loop.found import Found
+from controller.loop.intents import Intent
 from controller.models.endpoint import EndpointModel
 from controller.ports import Unobserved
 from controller.reconcile import Reconciler
@@ -50,6 +55,7 @@ QUESTIONS = [
     for name in DEFAULTS
 ]
 BUDGETS = {"maxSteps": 60, "maxModelCalls": 30}
+NO_TURNS = {"planningInterval": 0}
 CALLS = 10
 
 
@@ -117,8 +123,26 @@ def _resource(url: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _local(url: str, folder: Path, repeats: int) -> tuple[list[float], list[float]]:
-    """Return the times of calls, and of steps with a call, of some tasks in the local home."""
+@contextmanager
+def timed_calls() -> Iterator[list[float]]:
+    """Time all that is done around each call: the function that carries out a model's action."""
+    original, seconds = actions.perform, list[float]()
+
+    async def perform(context: Context, intent: Intent) -> Found:
+        before = time.process_time()
+        found = await original(context, intent)
+        seconds.append(time.process_time() - before)
+        return found
+
+    actions.perform = perform
+    try:
+        yield seconds
+    finally:
+        actions.perform = original
+
+
+async def _local(url: str, folder: Path, repeats: int) -> dict[str, list[float]]:
+    """Return the times of clients, calls and steps of some tasks in the local home."""
     world = World(folder)
     world.references.sources["lamp"] = ScriptedSource("lamp", {"file:lamp.txt": DEFAULTS})
     steps = StepTimes()
@@ -134,16 +158,25 @@ async def _local(url: str, folder: Path, repeats: int) -> tuple[list[float], lis
             store=world.store, references=world.references, clock=world.clock,
             holder="bench", observer=steps,
         )  # fmt: skip
-        for at in range(repeats):
-            key = world.apply(
-                f"task-{at}", questions=QUESTIONS, budgets=BUDGETS, modelRef={"name": "instant"}
-            )
-            while (task := await world.task(key)).status.terminal_reason is None:
-                await operator.reconcile(key)
-            assert task.status.terminal_reason == "GoalReached", task.status.conditions
+        with timed_calls() as calls:
+            await _tasks(world, operator, repeats)
     world.close()
     # The first task loads the SDK and opens the connection.
-    return model.seconds[CALLS:], steps.seconds[CALLS:]
+    return {
+        name: seconds[CALLS:]
+        for name, seconds in {"client": model.seconds, "call": calls, "step": steps.seconds}.items()
+    }
+
+
+async def _tasks(world: World, operator: Reconciler, repeats: int) -> None:
+    for at in range(repeats):
+        key = world.apply(
+            f"task-{at}", questions=QUESTIONS, budgets=BUDGETS, modelRef={"name": "instant"},
+            progressPolicy=NO_TURNS,
+        )  # fmt: skip
+        while (task := await world.task(key)).status.terminal_reason is None:
+            await operator.reconcile(key)
+        assert task.status.terminal_reason == "GoalReached", task.status.conditions
 
 
 def _on_a_cluster(url: str) -> dict[str, Any]:
@@ -178,7 +211,8 @@ def _one(plane: ControlPlane, name: str) -> dict[str, Any]:
         "kind": "ResearchTask",
         "metadata": {"name": name},
         "spec": {"topic": "The lamp", "questions": QUESTIONS, "budgets": BUDGETS,
-                 "sourceRefs": [{"name": "lamp"}], "modelRef": {"name": "instant"}},
+                 "sourceRefs": [{"name": "lamp"}], "modelRef": {"name": "instant"},
+                 "progressPolicy": NO_TURNS},
     }  # fmt: skip
     began = time.monotonic()
     plane.kubectl("apply", "-f", "-", input=json.dumps(task))
@@ -201,13 +235,12 @@ def _milliseconds(seconds: list[float]) -> dict[str, float]:
 def measure() -> dict[str, Any]:
     """Measure both homes."""
     with instant_endpoint() as url, tempfile.TemporaryDirectory() as folder:
-        calls, steps = asyncio.run(_local(url, Path(folder), repeats=6))
+        seconds = asyncio.run(_local(url, Path(folder), repeats=6))
         tasks = _on_a_cluster(url)
     return {
         "benchmark": "models",
-        "calls": len(calls),
-        "clientMilliseconds": _milliseconds(calls),
-        "stepMilliseconds": _milliseconds(steps),
+        "calls": len(seconds["call"]),
+        **{f"{name}Milliseconds": _milliseconds(spent) for name, spent in seconds.items()},
         "tasksOfTenCalls": tasks,
     }
 

@@ -70,7 +70,7 @@ _QUEUED_SECONDS: Final = 30.0
 
 
 _SLOT_SECONDS: Final = 1.0
-"""How often a closing summary looks for a free slot, unless it is told of one."""
+"""How often a review, a draft or a summary looks for a free slot, unless it is told of one."""
 
 
 class Reconciler:

@@ -18,8 +18,9 @@ from controller.loop.assessment import Assessment, assess
 from controller.loop.journal import kept
 from controller.loop.recording import Attempt, Record
 from controller.loop.rounds import is_kept_true, is_outdated
+from controller.loop.run_state import RunState, initial
 from controller.loop.seal import is_sealed
-from controller.loop.state import RunState, apply, fold, initial
+from controller.loop.state import apply, fold
 from controller.ports import Clock, ReferenceResolver, TaskKey, TaskStore
 
 _MAX_COLLISIONS: Final = 3

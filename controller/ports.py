@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from controller.api.model import ResearchModel
 from controller.api.model_call import ModelCall, ModelTerms, Reservation
-from controller.api.records import Block, Document, SearchStatus, TermWeight
+from controller.api.records import Block, Document, Hit, SearchStatus, TermWeight
 from controller.api.source import ResearchSource, ResearchSourceStatus
 from controller.api.step import ResearchStep, ResearchStepSpec
 from controller.api.task import ResearchTask, ResearchTaskStatus
@@ -47,27 +47,32 @@ class Passage:
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """What one query to one source brought, best passage first.
+    """What one query to one source brought, best first: passages, or hits that are to be read.
 
-    `total` counts all matching passages, `term_weights` has one entry for each term asked for,
-    `documents` is how many documents the source searched.
+    A source that is searched whole returns `passages`; `total` counts all that match, `documents`
+    is how many documents it searched, and `term_weights` has one entry for each term asked for.
+    A remote source returns `hits`, and counts what it can.
     """
 
     status: SearchStatus
-    passages: tuple[Passage, ...]
-    total: int
-    documents: int
-    term_weights: tuple[TermWeight, ...]
+    passages: tuple[Passage, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    total: int = 0
+    documents: int = 0
+    term_weights: tuple[TermWeight, ...] = ()
     corpus_digest: str | None = None
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class SourceObservation:
-    """What a source holds now. `warnings` names files that were left out, and why."""
+    """What a source holds now; a remote source tells neither its digest nor its size.
 
-    digest: str
-    documents: int
+    `warnings` names files that were left out, and why.
+    """
+
+    digest: str | None = None
+    documents: int | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -75,12 +80,14 @@ class SourceObservation:
 class Reread:
     """A document as a source holds it now, with all of its blocks; None: it holds it no more.
 
-    `corpus_digest` is what the source held when it was read, where that has a digest.
+    `corpus_digest` is what the source held when it was read, where that has a digest. `partial`
+    says what of the document could not be read, for people; an answer may stand there.
     """
 
     document: Document | None
     blocks: tuple[Block, ...] = ()
     corpus_digest: str | None = None
+    partial: str | None = None
 
 
 class Source(Protocol):
@@ -119,7 +126,7 @@ class Source(Protocol):
         ...
 
     async def read(self, locator: str) -> Reread:
-        """Read one document again, by where it is.
+        """Read one document, by where it is: a hit, or what was cited before.
 
         Raises:
             RetryableError: another attempt may succeed.

@@ -173,7 +173,9 @@ class Resolver:
         return {
             name: known.found.digest
             for name, known in looked.items()
-            if known is not None and isinstance(known.found, SourceObservation)
+            if known is not None
+            and isinstance(known.found, SourceObservation)
+            and known.found.digest is not None
         }
 
     async def observe(

@@ -238,9 +238,10 @@ async def _ready(request: _Request, store: LocalStore, resolver: Resolver) -> Re
 async def _tell_corpora(request: _Request, references: References) -> None:
     for name, source in references.sources.items():
         seen = await source.observe()
-        request.say(
-            labelled("corpus", f"{name}: {count(seen.documents, 'document')}, {seen.digest[:19]}")
-        )
+        held = "asked at its address"
+        if seen.documents is not None and seen.digest is not None:
+            held = f"{count(seen.documents, 'document')}, {seen.digest[:19]}"
+        request.say(labelled("remote" if source.is_remote else "corpus", f"{name}: {held}"))
         for warning in seen.warnings:
             request.say(labelled("", f"left out: {visible(warning)}"))
 

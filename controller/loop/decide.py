@@ -33,12 +33,13 @@ from controller.loop.failures import ErrorCount, Retry
 from controller.loop.hand_off import approval, clarification
 from controller.loop.intents import called_source
 from controller.loop.lifetime import kept
-from controller.loop.model_policy import chosen, planning_turn, upcoming
+from controller.loop.model_policy import chosen, planning_turn
 from controller.loop.pace import busy
 from controller.loop.rounds import goes_on_without_sources, next_round
+from controller.loop.run_state import RunState
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
-from controller.loop.soft_check import review_due
-from controller.loop.state import RunState, reopened
+from controller.loop.soft_check import review_due, upcoming
+from controller.loop.state import reopened
 from controller.loop.validity import fault_of
 
 Guard = Callable[[Situation], Decision | None]

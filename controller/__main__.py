@@ -14,6 +14,7 @@ from controller.logs import LogFormat, LogLevel
 from controller.settings import (
     DEFAULT_CACHE_DIRECTORY,
     DEFAULT_CORPUS_ROOT,
+    DEFAULT_WORKERS,
     Settings,
     checked_job_classes,
     checked_money,
@@ -70,7 +71,7 @@ def operator(
         typer.Option(
             envvar="FIXPOINT_WORKERS", min=1, max=256, help="Tasks worked on at the same moment."
         ),
-    ] = 8,
+    ] = DEFAULT_WORKERS,
     max_cost_usd: Annotated[
         str | None,
         typer.Option(

@@ -13,7 +13,7 @@ from typing import Final
 
 from controller.announcer import Announcer
 from controller.api.errors import JournalError
-from controller.api.task import ResearchTask, ResearchTaskSpec
+from controller.api.task import NEVER_OBSERVED, ResearchTask, ResearchTaskSpec
 from controller.loop.assessment import Assessment, assess
 from controller.loop.journal import kept
 from controller.loop.recording import Attempt, Record
@@ -163,8 +163,11 @@ class Runs:
     async def _fold(self, run: Run) -> None:
         run.journal_error = None
         shown = run.task.status.journal.steps if run.task.status.journal else 0
+        # Of a status that has counted steps, the schema keeps the counts: one that says nothing at
+        # all is a new task's, or was wiped before the first step was counted.
+        is_new = run.task.status.observed_generation == NEVER_OBSERVED
         try:
-            steps = await self._store.list_steps(run.task, run.state.next_index)
+            steps = await self._store.list_steps(run.task, run.state.next_index, by_name=is_new)
             for step in steps if run.state.last else kept(steps):
                 run.state = fold(run.state, step)
                 if step.spec.index >= shown:

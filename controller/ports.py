@@ -357,11 +357,14 @@ class TaskStore(Protocol):
         """
         ...
 
-    async def list_steps(self, task: ResearchTask, first: int) -> tuple[ResearchStep, ...]:
+    async def list_steps(
+        self, task: ResearchTask, first: int, *, by_name: bool = False
+    ) -> tuple[ResearchStep, ...]:
         """Return the stored steps of a task from index `first` on, by index.
 
-        Steps are returned as they are stored, and so is a foreign object that has taken the name
-        of the next one; whether they fold is the journal's business.
+        `by_name`: step `first` is there if there is any, so that a store need not look further
+        where it is not. Steps are returned as they are stored, and so is a foreign object that has
+        taken the name of the next one; whether they fold is the journal's business.
 
         Raises:
             JournalError: a stored step cannot be read as one.

@@ -36,6 +36,9 @@ _LIMITS: Final = httpx2.Limits(
 
 _PORTS: Final = {"http": 80, "https": 443}
 
+_AUTHORITY: Final = re.compile(r"[^/?#]*//([^/?#]*).*", re.DOTALL)
+"""Where a user may stand in a URL; in a path `@` is a character like any other."""
+
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a name; raises `OSError` where it has none."""
 
@@ -124,7 +127,7 @@ def _origin(url: httpx2.URL, text: str) -> Origin:
         raise UserError(
             f"{shown(text)!r} must begin with http:// or https:// and name a host; correct it"
         )
-    if url.userinfo or "@" in text:
+    if url.userinfo or "@" in _AUTHORITY.sub(r"\1", text, count=1):
         raise UserError(
             f"the URL {shown(text)!r} must name no user and no password; a key belongs in a Secret"
         )

@@ -13,7 +13,7 @@ _URL: Final = re.compile(
 )
 _ESCAPES: Final = re.compile("(?:%[0-9A-Fa-f]{2})+")
 
-_DOI: Final = re.compile(r"(?:^|/|doi:)(10\.[0-9]{4,9}/[a-z0-9][-._;()/:<>a-z0-9]*)")
+_DOI: Final = re.compile(r"(?:^|/|doi:)(10\.[0-9]{4,9}/[(a-z0-9][-._;()/:<>a-z0-9]*)")
 _DOI_PARAMETERS: Final = frozenset({"doi", "id"})
 _VIEW: Final = re.compile(
     r"(/(abstract|abs|epdf|full|fulltext|full-text|html|meta|pdf|pdfdirect|references|summary)"

@@ -6,6 +6,7 @@ never a header or what a server wrote.
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Mapping
 from enum import StrEnum
@@ -17,6 +18,7 @@ import httpx2
 from controller.api.errors import ActionError, BlockedAddressError, PermanentError, RetryableError
 from controller.connections import UnresolvedNameError, causes_of, shown
 
+_WITHOUT_USER: Final = re.compile(r"https?://(\[[^/?#@]*\]|[^/?#@:]*)(:[0-9]*)?([/?#]|$)")
 _LONGEST_URL: Final = 200
 """How many characters of a URL a message has."""
 
@@ -67,6 +69,9 @@ _CERTIFICATE_MEND: Final = (
     "its certificate must be one that the operator trusts (SSL_CERT_FILE names others)"
 )
 
+_BROKEN_OFF: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
+"""A handshake that was not finished: it says nothing of certificates, and may succeed later."""
+
 
 def fetch_error(
     failure: FetchFailure, message: str, retry_after_seconds: float | None = None
@@ -95,17 +100,12 @@ def exchange_error(url: str, error: BaseException) -> ActionError:
     blocked = next((c for c in causes if isinstance(c, BlockedAddressError)), None)
     if blocked is not None:
         return fetch_error(FetchFailure.BLOCKED_ADDRESS, str(blocked))
-    tls = next((c for c in causes if isinstance(c, ssl.SSLError)), None)
-    if tls is not None:
-        why = getattr(tls, "verify_message", "") or tls.reason or type(tls).__name__
-        message = f"no TLS connection for {named(url)}: {why}; {_CERTIFICATE_MEND}"
-        return fetch_error(FetchFailure.TLS, message)
     return fetch_error(*_unanswered(named(url), error, causes))
 
 
 def named(url: str) -> str:
     """Return a URL as messages show it: bounded, on one line, without user and password."""
-    text = shown(url)
+    text = url if _WITHOUT_USER.match(url) else shown(url)
     whole = text if len(text) <= _LONGEST_URL else text[: _LONGEST_URL - 1] + "…"
     return repr(whole)[1:-1]
 
@@ -128,12 +128,21 @@ def _unanswered(
     if isinstance(error, httpx2.TimeoutException):
         part = "no connection" if isinstance(error, httpx2.ConnectTimeout) else "nothing came"
         return FetchFailure.TIMEOUT, f"{url} took too long: {part} in time"
-    if any(isinstance(c, UnresolvedNameError) for c in causes):
-        return FetchFailure.DNS, f"the name of {url} has no address"
+    if isinstance(error, httpx2.ConnectError):
+        return _unconnected(url, causes)
     if isinstance(error, httpx2.NetworkError):
-        part = "made" if isinstance(error, httpx2.ConnectError) else "kept"
-        return FetchFailure.UNREACHABLE, f"the connection for {url} could not be {part}"
+        return FetchFailure.UNREACHABLE, f"the connection for {url} could not be kept"
     if isinstance(error, httpx2.LocalProtocolError):
         # The library's words may repeat a header, and with it a key.
         return FetchFailure.BAD_REQUEST, f"the request for {url} cannot be sent as it is"
     return FetchFailure.BAD_RESPONSE, f"{url} did not answer as HTTP asks"
+
+
+def _unconnected(url: str, causes: list[BaseException]) -> tuple[FetchFailure, str]:
+    if any(isinstance(c, UnresolvedNameError) for c in causes):
+        return FetchFailure.DNS, f"the name of {url} has no address"
+    tls = next((c for c in causes if isinstance(c, ssl.SSLError)), None)
+    if tls is None or isinstance(tls, _BROKEN_OFF):
+        return FetchFailure.UNREACHABLE, f"the connection for {url} could not be made"
+    why = getattr(tls, "verify_message", "") or tls.reason or type(tls).__name__
+    return FetchFailure.TLS, f"no TLS connection for {url}: {why}; {_CERTIFICATE_MEND}"

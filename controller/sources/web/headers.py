@@ -8,6 +8,9 @@ from typing import Final
 
 NOARCHIVE: Final = "noarchive"
 NOINDEX: Final = "noindex"
+_NOTHING: Final = "none"
+"""Stands for `noindex` and `nofollow`."""
+
 _RECORDED: Final = frozenset({NOARCHIVE, NOINDEX})
 
 _LONGEST_TYPE: Final = 128
@@ -55,4 +58,6 @@ def robots_directives(values: Iterable[str], agent: str) -> frozenset[str]:
                 continue
             text = addressed[2]
         found |= {directive.strip() for directive in text.split(",")}
+    if _NOTHING in found:
+        found.add(NOINDEX)
     return frozenset(found & _RECORDED)

@@ -3,7 +3,8 @@
     async with Site({"/": page(b"hello"), "/old": redirect("/")}) as site:
         ...  # site.origin, site.requests
 
-Whoever asks for what it has not gets 404, also for `/robots.txt`.
+Whoever asks for what it has not gets 404, also for `/robots.txt`. Who speaks TLS to a site that has
+none is answered by the route without a target.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, Self
+
+_TLS_HELLO: Final = b"\x16"
+"""The first byte of a client that speaks TLS: a site without answers as it does to nonsense."""
 
 _CERTIFICATES: Final = Path(__file__).parent / "certificates"
 
@@ -155,7 +159,12 @@ class Site:
 
 
 async def _read(reader: asyncio.StreamReader, *, is_tls: bool) -> Received:
-    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").strip().split("\r\n")
+    start = await reader.readexactly(1)
+    if start == _TLS_HELLO and not is_tls:
+        return Received("", "", {}, b"", is_tls=False)
+    first, *lines = (
+        (start + await reader.readuntil(b"\r\n\r\n")).decode("latin-1").strip().split("\r\n")
+    )
     method, target, _ = first.split(" ", 2)
     headers = {name.lower(): value.strip() for name, _, value in (n.partition(":") for n in lines)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))

@@ -92,7 +92,7 @@ async def test_a_large_body_is_read_up_to_its_bound_and_no_further() -> None:
 
 async def test_the_usual_bounds_are_5_mib_sent_and_20_mib_unpacked() -> None:
     assert await class_of(page(b"x" * (5 * MIB + 1)), bounds=Bounds()) == "TooLarge"
-    dice = random.Random(1)
+    dice = random.Random(1)  # noqa: S311 - the same bytes each time
     text = b"".join(dice.randbytes(1024) + bytes(15 * 1024) for _ in range(20 * 64))
     packed = gzip.compress(text, 1)
     assert len(packed) * 100 > 20 * MIB, "the ratio is not what bounds this one"
@@ -113,9 +113,9 @@ async def test_an_endless_body_is_left_at_its_bound() -> None:
     assert site.sent < 5 * MIB + 16 * MIB, "what the sockets' buffers hold is the rest"
 
 
-@pytest.mark.parametrize("unpacked", [30 * MIB, 300 * MIB])
+@pytest.mark.parametrize("unpacked", [30 * MIB, 100 * MIB])
 async def test_a_bomb_is_left_before_it_unpacks(unpacked: int) -> None:
-    """300 MiB in 300 KB, with the right length announced: 100 times what was sent is the end."""
+    """100 MiB in 100 KB, with the right length announced: 100 times what was sent is the end."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     packed = b"".join(packer.compress(b"\0" * MIB) for _ in range(unpacked // MIB))
     packed += packer.flush()

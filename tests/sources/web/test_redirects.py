@@ -43,6 +43,7 @@ async def test_a_loop_ends() -> None:
         assert len(site.requests) == 12
 
 
+# S2.34
 async def test_what_is_secret_is_sent_to_its_own_origin_alone_and_never_again_after() -> None:
     """It leaves the origin, comes back, and is still without its key."""
     async with Site() as first, Site() as second:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import random
+import tracemalloc
 import zlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from controller.sources.web.body import BodyBounds
+from controller.api.errors import PermanentError
+from controller.sources.web.body import BodyBounds, read_body
 from controller.sources.web.exchange import Bounds
 from controller.sources.web.request import FetchRules, Request
 from tests.sources.web.site import Reply, Route, Site, gzipped, head, page
@@ -113,7 +115,7 @@ async def test_an_endless_body_is_left_at_its_bound() -> None:
     assert site.sent < 5 * MIB + 16 * MIB, "what the sockets' buffers hold is the rest"
 
 
-@pytest.mark.parametrize("unpacked", [30 * MIB, 100 * MIB])
+@pytest.mark.parametrize("unpacked", [5 * MIB, 30 * MIB, 100 * MIB])
 async def test_a_bomb_is_left_before_it_unpacks(unpacked: int) -> None:
     """100 MiB in 100 KB, with the right length announced: 100 times what was sent is the end."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
@@ -121,6 +123,28 @@ async def test_a_bomb_is_left_before_it_unpacks(unpacked: int) -> None:
     packed += packer.flush()
     assert unpacked > 1000 * len(packed)
     assert await class_of(page(packed, content_encoding="gzip"), bounds=Bounds()) == "TooLarge"
+
+
+async def test_of_a_bomb_no_more_is_unpacked_than_is_allowed() -> None:
+    packed = zlib.compress(b"\0" * 100 * MIB, 9, wbits=31)
+
+    async def whole() -> AsyncIterator[bytes]:
+        yield packed
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(PermanentError, match="decoded bytes"):
+            await read_body(
+                "http://a.example/",
+                whole(),
+                encodings=["gzip"],
+                announced=None,
+                bounds=BodyBounds(),
+            )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 60 * MIB
 
 
 async def test_a_bomb_of_many_members_is_left_as_well() -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from pydantic import SecretStr
 
+from controller.api.errors import PermanentError
 from controller.connections import Origin
 from controller.sources.web.request import FetchRules, Request
 from controller.sources.web.robots import KEPT_SECONDS, RobotsAnswer, RobotsFiles, parsed_rules
@@ -219,17 +220,24 @@ async def test_a_slow_file_costs_the_fetch_its_time_and_forbids_nothing() -> Non
             assert (await fetcher.fetch(Request(url=URL), POLITE)).body == b"ok"
 
 
-async def test_one_source_learns_nothing_of_the_file_that_another_one_reaches() -> None:
+@pytest.mark.parametrize(("robots", "expected"), [(NO_FILE, "ok"), (FORBIDDEN["all"], "no")])
+async def test_one_source_learns_nothing_of_the_file_that_another_one_reaches(
+    robots: Reply, expected: str
+) -> None:
     """Who may not reach an origin cannot make others take it for closed, and gets no answer."""
-    async with Site({"/page": page(b"ok"), "/robots.txt": NO_FILE}) as site:
+    async with Site({"/page": page(b"ok"), "/robots.txt": robots}) as site:
         rules = own(site.origin, obey_robots=True)
         stranger = FetchRules(ports=frozenset({site.port}))
-        url = f"{site.origin}/page"
+        request = Request(url=f"{site.origin}/page")
         async with World().fetcher(site.origin, network=None) as fetcher:
             for _ in range(2):
-                with pytest.raises(Exception, match="only to sources whose spec names it"):
-                    await fetcher.fetch(Request(url=url), stranger)
-                assert (await fetcher.fetch(Request(url=url), rules)).body == b"ok"
+                with pytest.raises(PermanentError, match="only to sources whose spec names it"):
+                    await fetcher.fetch(request, stranger)
+                if expected == "ok":
+                    assert (await fetcher.fetch(request, rules)).body == b"ok"
+                else:
+                    with pytest.raises(PermanentError, match="robots file"):
+                        await fetcher.fetch(request, rules)
 
 
 HOSTILE = {

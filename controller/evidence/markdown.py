@@ -1,12 +1,11 @@
 """`report.md`: the report for people, made from `report.json` and from nothing else.
 
-Text from sources and users is shown, never interpreted: no markup, link, image or HTML of theirs
-takes effect, whatever reads the file. The same report gives the same bytes.
+Text from sources and users is shown, never interpreted (`markdown_text`). The same report gives
+the same bytes.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -14,6 +13,7 @@ from controller.api.base import format_time
 from controller.api.model_call import usd
 from controller.api.records import AnswerReason, BlockKind, Certificate, Lines, QuestionState
 from controller.evidence.markdown_changes import render_changes
+from controller.evidence.markdown_text import LINE_BREAK, count, escape, fenced, table
 from controller.evidence.report_format import (
     MONEY_BUDGET,
     BudgetUse,
@@ -23,27 +23,6 @@ from controller.evidence.report_format import (
     ReportReference,
     ReportStatement,
 )
-
-_LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
-
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters, which a terminal would obey."""
-
-_ALWAYS: Final = re.compile(r"[\\`*\[\]<>|~$]|&(?=#?\w+;)")
-
-_UNDERSCORES: Final = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
-"""Runs of underscores that are not inside a word: only those can begin or end emphasis."""
-
-_HASH: Final = re.compile(r"(?:^|(?<=\s))#")
-"""What begins a heading, or closes one."""
-
-_LINE_START: Final = re.compile(r"^(?:[-+=:](?=[-=:\s]|$))")
-"""What begins a list, a rule, a table or the underline of a heading."""
-
-_NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
-
-_ADDRESS: Final = re.compile(r"(?i)(?:\b(?:mailto|xmpp)|(?<=\w))(:)(?=//|[^\s@]{1,64}@)|\bwww(\.)")
-"""Where a viewer that looks for addresses would make a link of one."""
 
 _STATES: Final[dict[QuestionState, str]] = {
     QuestionState.OPEN: "Open",
@@ -62,21 +41,6 @@ _IN_A_MODELS_WORDS: Final = "*(in a model's words; the quote is the source's)*"
 """What stands after a statement that is not the characters of its quote."""
 
 _SHORT_DIGEST: Final = len("sha256:") + 12
-
-
-def escape(text: str) -> str:
-    """Return a text as one line of Markdown that shows exactly its characters.
-
-    Line breaks become spaces and control characters the replacement character; white space at
-    the ends is dropped, as Markdown would drop it.
-    """
-    line = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _LINE_BREAK.sub(" ", text)).strip()
-    line = _ALWAYS.sub(r"\\\g<0>", line)
-    line = _UNDERSCORES.sub(lambda m: r"\_" * len(m[0]), line)
-    line = _ADDRESS.sub(lambda m: f"{m[0][:-1]}\\{m[0][-1]}", line)
-    line = _HASH.sub(r"\#", line)
-    line = _LINE_START.sub(r"\\\g<0>", line)
-    return _NUMBERED.sub(r"\1\\\2", line)
 
 
 def render(report: Report) -> str:
@@ -121,8 +85,8 @@ def _opening(report: Report) -> Iterator[str]:
         yield ""
         yield (
             "**This report was cut to fit its place**: "
-            f"{_count(report.omitted.statements, 'quote')} of the lowest rank and "
-            f"{_count(report.omitted.certificates, 'certificate')} were left out. "
+            f"{count(report.omitted.statements, 'quote')} of the lowest rank and "
+            f"{count(report.omitted.certificates, 'certificate')} were left out. "
             "The journal has all of them."
         )
 
@@ -133,7 +97,7 @@ def _summary(report: Report) -> Iterator[str]:
     if not report.questions:
         yield "There is no question yet."
         return
-    yield from _table(
+    yield from table(
         ("Question", "State", "Answer", _kind_of(report.questions), "Origins"),
         (
             (
@@ -167,7 +131,7 @@ def _short_answer(question: ReportQuestion) -> str:
     if question.state is not QuestionState.ANSWERED or not question.statements:
         return "not known"
     best = question.statements[0]
-    whole = len(best.text) <= _SHORT_ANSWER and not _LINE_BREAK.search(best.text)
+    whole = len(best.text) <= _SHORT_ANSWER and not LINE_BREAK.search(best.text)
     if question.reason is AnswerReason.CONTESTED or not whole:
         return "quoted below"
     mark = f" {_IN_A_MODELS_WORDS}" if best.wording else ""
@@ -203,12 +167,12 @@ def _findings(report: Report, references: dict[int, ReportReference]) -> Iterato
 
 def _verdict(question: ReportQuestion) -> str:
     singular = _kind_of([question]).lower().removesuffix("s")
-    quotes = _count(len(question.statements), singular)
+    quotes = count(len(question.statements), singular)
     match question.state:
         case QuestionState.ANSWERED if question.reason is AnswerReason.CONTESTED:
             return f"**Contested.** The sources disagree; {quotes} show what each says."
         case QuestionState.ANSWERED:
-            return f"**Answered** by {quotes} from {_count(question.origins, 'origin')}."
+            return f"**Answered** by {quotes} from {count(question.origins, 'origin')}."
         case QuestionState.NOT_FOUND:
             return "**Not found.** The sources were searched and say nothing that answers this."
         case _:
@@ -234,9 +198,9 @@ def _said(statement: ReportStatement, references: dict[int, ReportReference]) ->
 
 def _quote(text: str, cited: Sequence[ReportReference]) -> Iterator[str]:
     if all(reference.kind is BlockKind.CODE for reference in cited):
-        yield from (f"> {line}".rstrip() for line in _fenced(text))
+        yield from (f"> {line}".rstrip() for line in fenced(text))
     else:
-        lines = [escape(line) for line in _LINE_BREAK.split(text)]
+        lines = [escape(line) for line in LINE_BREAK.split(text)]
         lines = [line for line in lines if line]
         yield from (f"> {line}\\" for line in lines[:-1])
         yield from (f"> {line}" for line in lines[-1:])
@@ -246,27 +210,18 @@ def _quote(text: str, cited: Sequence[ReportReference]) -> Iterator[str]:
         yield f"> — [{reference.number}] {place}{_lines(reference.lines)}"
 
 
-def _fenced(text: str) -> Iterator[str]:
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield f"{fence}text"
-    for line in _LINE_BREAK.split(text):
-        yield _CONTROL.sub("\N{REPLACEMENT CHARACTER}", line)
-    yield fence
-
-
 def _certificate(certificate: Certificate) -> Iterator[str]:
     queries = {query.text for query in certificate.queries}
     yield (
-        f"The proof: {_count(len(queries), 'different query', 'different queries')}, each of them "
-        f"complete; {_count(certificate.facts_rejected, 'proposed quote')} rejected by the "
+        f"The proof: {count(len(queries), 'different query', 'different queries')}, each of them "
+        f"complete; {count(certificate.facts_rejected, 'proposed quote')} rejected by the "
         "verifier; none verified."
     )
     if certificate.absent_terms:
         terms = ", ".join(f"“{escape(term.term)}”" for term in certificate.absent_terms)
         yield f"No document that was searched contains {terms}."
     yield ""
-    yield from _table(
+    yield from table(
         ("Source", "Query", "Outcome", "Passages"),
         (
             (query.source_name, escape(query.text), query.status, str(query.hits))
@@ -276,7 +231,7 @@ def _certificate(certificate: Certificate) -> Iterator[str]:
     for corpus in certificate.corpora:
         yield ""
         yield (
-            f"Searched: {corpus.source_name}, {_count(corpus.documents, 'document')}, "
+            f"Searched: {corpus.source_name}, {count(corpus.documents, 'document')}, "
             f"`{corpus.corpus_digest}`."
         )
 
@@ -308,7 +263,7 @@ def _set_aside(report: Report) -> Iterator[str]:
     yield ""
     yield "These failed too often in a row. After that they were not asked again:"
     yield ""
-    yield from _table(
+    yield from table(
         ("Source", "Failure", "In a row", "The last one"),
         (
             (s.source_name, s.error_class, str(s.failures), escape(s.message))
@@ -340,11 +295,11 @@ def _method(report: Report) -> Iterator[str]:
     yield "## Method and score"
     yield ""
     yield (
-        f"{_count(report.journal.steps, 'step')}, {on_questions} of them on "
-        f"{_count(len(report.questions), 'question')}; "
-        f"{_count(method.searches, 'search', 'searches')}; "
-        f"evidence from {_count(method.documents, 'document')}; "
-        f"{_count(method.facts_verified, 'fact')} verified and {method.facts_rejected} rejected"
+        f"{count(report.journal.steps, 'step')}, {on_questions} of them on "
+        f"{count(len(report.questions), 'question')}; "
+        f"{count(method.searches, 'search', 'searches')}; "
+        f"evidence from {count(method.documents, 'document')}; "
+        f"{count(method.facts_verified, 'fact')} verified and {method.facts_rejected} rejected"
         f"{_vetoed(method)}. "
         "Every quote stands, character for character, in the recorded text of its document. "
         "That the source is right, or that the quote is read as it was meant, is not checked."
@@ -356,7 +311,7 @@ def _method(report: Report) -> Iterator[str]:
     )
     if quality.predicates:
         yield ""
-        yield from _table(
+        yield from table(
             ("Goal", "Now", "Target", "Met"),
             (
                 (p.name, str(p.current), str(p.target), "yes" if p.met == "True" else "no")
@@ -365,7 +320,7 @@ def _method(report: Report) -> Iterator[str]:
         )
     if method.corpora:
         yield ""
-        yield from _table(
+        yield from table(
             ("Corpus", "Documents", "Digest"),
             ((c.source_name, str(c.documents), f"`{c.corpus_digest}`") for c in method.corpora),
         )
@@ -380,7 +335,7 @@ def _budgets(report: Report) -> Iterator[str]:
         return
     yield "## Budgets"
     yield ""
-    yield from _table(
+    yield from table(
         ("Budget", "Used", "Limit"),
         ((escape(b.name), _amount(b, b.used), _amount(b, b.limit)) for b in report.budgets),
     )
@@ -397,7 +352,7 @@ def _rejected(report: Report) -> Iterator[str]:
         return
     yield "## Rejected quotes"
     yield ""
-    yield from _table(("Reason", "Count"), ((r.reason, str(r.count)) for r in report.rejected))
+    yield from table(("Reason", "Count"), ((r.reason, str(r.count)) for r in report.rejected))
 
 
 def _closing(report: Report) -> Iterator[str]:
@@ -415,7 +370,7 @@ def _closing(report: Report) -> Iterator[str]:
     yield "---"
     yield ""
     yield (
-        f"Made from {_count(report.journal.steps, 'step')} of the journal, "
+        f"Made from {count(report.journal.steps, 'step')} of the journal, "
         f"`{report.journal.digest}`. Digest of what is said: `{report.digest}`. "
         "`fixpoint verify` checks every quote again."
     )
@@ -439,14 +394,3 @@ def _lines(lines: Lines | None) -> str:
     if lines.first == lines.last:
         return f", line {lines.first}"
     return f", lines {lines.first}\N{EN DASH}{lines.last}"
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"

@@ -23,7 +23,7 @@ from controller.api.records import (
     SearchStatus,
     Verdict,
 )
-from controller.evidence.audit import AuditRule
+from controller.evidence.discrepancies import AuditRule
 from controller.evidence.score import factors, percent
 from controller.evidence.verification import Candidate, verify_fact
 from tests.evidence.samples import evidence_of

@@ -106,6 +106,12 @@ class _Auditor:
             yield place.breaks(
                 AuditRule.WORDING_MARKED, f"the report says that it {called}, it is a {kind}"
             )
+        unchecked = self._support.is_soft_unchecked(drafted)
+        if bool(statement.soft_unchecked) is not unchecked:
+            needs = "needs a soft check that was not made" if unchecked else "needs none"
+            yield place.breaks(
+                AuditRule.WORDING_MARKED, f"the report marks its soft check otherwise, it {needs}"
+            )
 
     def _facts_of(self, statement: ReportStatement, place: Place) -> Iterator[Discrepancy]:
         for fact_id in statement.fact_ids:

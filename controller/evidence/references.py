@@ -29,6 +29,7 @@ class References:
             fact_ids=statement.fact_ids,
             citations=tuple(self._number(c) for c in self._support.citations(statement)),
             wording=None if is_quote else FactKind.PARAPHRASE,
+            soft_unchecked=True if self._support.is_soft_unchecked(statement) else None,
         )
 
     def _number(self, citation: Citation) -> int:

@@ -111,6 +111,14 @@ class ReportStatement(ApiModel):
             CHECKED_COMPUTED,
         ),
     ] = None
+    soft_unchecked: Annotated[
+        Literal[True] | None,
+        _described(
+            "Present where the words need a soft check that was not made: whether they say more "
+            "than the quote is for a person to judge.",
+            CHECKED_COMPUTED,
+        ),
+    ] = None
 
 
 class ReportQuestion(ApiModel):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from controller.api.records import (
     Citation,
@@ -31,6 +32,7 @@ from controller.evidence.predicates import (
     check_recorded,
     passages_of,
 )
+from controller.evidence.soft import is_open
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,21 @@ class Support:
         quotes = {c.quote for fact in self._cited(statement) for c in fact.citations}
         return FactKind.QUOTE if statement.text in quotes else FactKind.PARAPHRASE
 
+    def is_soft_unchecked(self, statement: Statement) -> bool:
+        """Say whether a statement's wording needs a soft check that was not made in this round.
+
+        A soft check looks at claims of facts. A statement with the very words of a claim that it
+        has looked at is checked; a sentence that a draft or a closing summary has words of its own
+        for was never looked at (docs/verification.md).
+        """
+        cited = list(self._cited(statement))
+        if self.wording(statement) is FactKind.QUOTE:
+            return False
+        if any(f.id in self._findings.reviewed and f.claim == statement.text for f in cited):
+            return False
+        passages = (p for c in self.citations(statement) for p in self._passages_of(c))
+        return _is_open(statement.text, tuple(p.pieces() for p in passages), self._language)
+
     def _cited(self, statement: Statement) -> Iterator[Fact]:
         """Yield the verified facts of a statement, in the order of the journal."""
         known = sorted(self._facts[i] for i in set(statement.fact_ids) if i in self._facts)
@@ -178,6 +195,9 @@ class Support:
             weights = question_weights(self._findings, question_id)
             self._weights[question_id] = tuple(sorted(weights.items()))
         return self._weights[question_id]
+
+
+_is_open: Final = lru_cache(maxsize=4096)(is_open)
 
 
 @lru_cache(maxsize=4096)

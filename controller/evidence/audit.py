@@ -22,7 +22,8 @@ from controller.evidence.audit_sums import certificate_faults, score_faults
 from controller.evidence.discrepancies import AuditRule, Discrepancy, Place
 from controller.evidence.draft import statements_of
 from controller.evidence.findings import Findings
-from controller.evidence.predicates import check_recorded, passages_of
+from controller.evidence.predicates import passages_of
+from controller.evidence.provenance import check_recorded
 from controller.evidence.report import RunSummary, build_report
 from controller.evidence.report_format import (
     Report,

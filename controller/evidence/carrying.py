@@ -23,7 +23,7 @@ from controller.api.records import (
 )
 from controller.api.rounds import DroppedFact, QuestionWeights, Rereading, ReverifyRecord
 from controller.api.step import MAX_EVIDENCE_BYTES
-from controller.evidence.predicates import fact_id
+from controller.evidence.provenance import fact_id
 from controller.evidence.quotes import (
     CONTEXT_LENGTH,
     Stretch,

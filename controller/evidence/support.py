@@ -29,9 +29,9 @@ from controller.evidence.predicates import (
     check_anchors,
     check_coverage,
     check_polarity,
-    check_recorded,
     passages_of,
 )
+from controller.evidence.provenance import check_recorded
 from controller.evidence.soft import is_open
 
 

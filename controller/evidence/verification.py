@@ -28,14 +28,16 @@ from controller.evidence.predicates import (
     check_claim,
     check_coverage,
     check_focus,
-    check_found,
     check_polarity,
+    check_substance,
+    passages_of,
+)
+from controller.evidence.provenance import (
+    check_found,
     check_quotes,
     check_recorded,
     check_source,
-    check_substance,
     fact_id,
-    passages_of,
 )
 from controller.evidence.quotes import cite, locate_in, recorded_blocks, stretches_of
 

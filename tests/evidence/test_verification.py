@@ -28,11 +28,10 @@ from controller.evidence.predicates import (
     check_anchors,
     check_coverage,
     check_focus,
-    check_found,
     check_substance,
-    fact_id,
     passages_of,
 )
+from controller.evidence.provenance import check_found, fact_id
 from controller.evidence.quotes import Location
 from controller.evidence.verification import (
     MAXIMUM_UNFOUND_CLAIM,

@@ -78,7 +78,11 @@ class Extractor(ApiModel):
 
 
 class Document(ApiModel):
-    """A stored source text by its digests; the text itself stays in the cache."""
+    """A stored source text by its digests; the text itself stays in the cache.
+
+    Where a reader suspects that the text gives orders to a model, the document is quarantined: it
+    can be quoted, and nothing can be said of it in other words (P7).
+    """
 
     id: DocumentId
     source_name: Name
@@ -94,6 +98,7 @@ class Document(ApiModel):
     origin_key: Annotated[str, Field(min_length=1, max_length=253)]
     priority: Percent
     corpus_digest: Digest | None = None
+    injection_suspected: bool = False
 
 
 class Evidence(ApiModel):
@@ -192,6 +197,7 @@ class Predicate(StrEnum):
     P4 = "P4"
     P5 = "P5"
     P6 = "P6"
+    P7 = "P7"
 
 
 class RejectReason(StrEnum):
@@ -208,6 +214,8 @@ class RejectReason(StrEnum):
     LOW_COVERAGE = "LowCoverage"
     POLARITY_MISMATCH = "PolarityMismatch"
     OFF_QUESTION = "OffQuestion"
+    HIDDEN_TEXT = "HiddenText"
+    QUARANTINED = "Quarantined"
 
 
 class Verdict(ApiModel):

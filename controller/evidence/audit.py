@@ -99,7 +99,7 @@ class _Auditor:
         """Yield that a statement is not supported, or is not called what it is."""
         if not self._support.is_supported(drafted):
             yield place.breaks(
-                AuditRule.STATEMENT_SUPPORTED, "its citations do not support it (P3, P4, P5)"
+                AuditRule.STATEMENT_SUPPORTED, "its citations do not support it (P3, P4, P5, P7)"
             )
         kind = self._support.wording(drafted)
         if (statement.wording or FactKind.QUOTE) is not kind:

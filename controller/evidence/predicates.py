@@ -66,8 +66,8 @@ COVERAGE: Final = {FactKind.QUOTE: Fraction(1), FactKind.PARAPHRASE: Fraction(3,
 FOCUS: Final = Fraction(1, 2)
 """P6: the least share of the question's term weight in a quote and its headings."""
 
-UNQUOTABLE: Final = frozenset({BlockKind.NAVIGATION, BlockKind.CONSENT, BlockKind.HIDDEN})
-"""P2: kinds of blocks that are never quoted."""
+BOILERPLATE: Final = frozenset({BlockKind.NAVIGATION, BlockKind.CONSENT})
+"""P2: kinds of blocks that say nothing of what their page is about."""
 
 _ECHO: Final = RejectReason.QUOTE_ECHOES_QUESTION
 
@@ -116,7 +116,7 @@ def check_substance(question: str, passages: Sequence[Passage], language: str = 
 def _insubstantial(
     question: str, passage: Passage, language: str
 ) -> tuple[RejectReason, str] | None:
-    kinds = UNQUOTABLE.intersection(block.kind for block in passage.blocks)
+    kinds = BOILERPLATE.intersection(block.kind for block in passage.blocks)
     if kinds:
         return RejectReason.BOILERPLATE_SPAN, f"the quote is in a {min(kinds)} block"
     quote = normalise(passage.quote).text

@@ -1,14 +1,17 @@
-"""The predicates of provenance: the source is known (P0), and the quote stands in it (P1).
+"""The predicates of provenance: the source is known, the quote stands in it and can be seen there.
+
+P0 and P1 are about where a quote comes from, P7 about whether it may be cited from there.
 
 Each is a pure function from records to a verdict (docs/verification.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from controller.api.base import digest_of
 from controller.api.records import (
+    BlockKind,
     Citation,
     Evidence,
     Fact,
@@ -17,6 +20,7 @@ from controller.api.records import (
     RejectReason,
     Verdict,
 )
+from controller.evidence.predicates import passages_of
 from controller.evidence.quotes import (
     Location,
     RecordedBlocksError,
@@ -103,6 +107,28 @@ def check_quotes(fact: Fact, evidence: Sequence[Evidence]) -> Verdict:
     if fact.kind is FactKind.QUOTE and [fact.claim] != [c.quote for c in fact.citations]:
         return failed(Predicate.P1, RejectReason.QUOTE_NOT_FOUND, "the claim is not the quote")
     return passed(Predicate.P1)
+
+
+def check_citable(fact: Fact, evidence: Sequence[Evidence]) -> Verdict:
+    """P7: no cited text is hidden from a reader of its source, and nothing quarantined is reworded.
+
+    A document in which a reader suspects orders to a model is quarantined. Its own characters can
+    be cited; a claim about them cannot, since a model may have written it that obeyed.
+    """
+    for citation in fact.citations:
+        for passage in passages_of([citation], evidence):
+            if any(block.kind is BlockKind.HIDDEN for block in passage.blocks):
+                detail = f"a reader of {citation.document_id} does not see the quote"
+                return failed(Predicate.P7, RejectReason.HIDDEN_TEXT, detail)
+        if fact.kind is FactKind.PARAPHRASE and is_quarantined(citation.document_id, evidence):
+            detail = f"{citation.document_id} may give orders to a model: it can only be quoted"
+            return failed(Predicate.P7, RejectReason.QUARANTINED, detail)
+    return passed(Predicate.P7)
+
+
+def is_quarantined(document_id: str, evidence: Iterable[Evidence]) -> bool:
+    """Say whether a document was recorded as one that may give orders to a model."""
+    return any(e.document.injection_suspected for e in evidence if e.document.id == document_id)
 
 
 def _fault_of(citation: Citation, stretches: Sequence[Stretch]) -> str | None:

@@ -1,8 +1,8 @@
 """Whether a statement is supported by its citations, and which of them it needs.
 
 Support is the stand-in for entailment that needs no model: the hard tokens of the statement (P3)
-and enough of its words (P4) occur in the cited slices and their headings, and it denies what they
-deny (P5).
+and enough of its words (P4) occur in the cited slices and their headings, it denies what they deny
+(P5), and what it says in other words is cited from no quarantined document (P7).
 """
 
 from __future__ import annotations
@@ -107,6 +107,9 @@ class Support:
             if check_recorded(e.document.id, [e]).passed
         }
         self._evidence = {e.document.id: e for e in findings.evidence}
+        self._quarantined = {
+            e.document.id for e in findings.evidence if e.document.injection_suspected
+        }
         self._weights: dict[str, tuple[tuple[str, int], ...]] = {}
         self._passages: dict[tuple[str, tuple[Span, ...]], tuple[Passage, ...]] = {}
 
@@ -124,11 +127,14 @@ class Support:
 
         Citations of one cluster count once, the first in the order of the journal. One whose fact
         is unknown or not verified, or whose document is unknown or has another text, dangles: it
-        counts, it is not precise, and nothing is supported beside it.
+        counts, it is not precise, and nothing is supported beside it. A statement in other words
+        than its quotes is not supported if one of them is of a quarantined document (P7).
         """
         counted = self._counted(statement)
         dangling = self._dangling(statement)
-        supported = not dangling and self._entailed(statement, counted)
+        supported = (
+            not dangling and self._is_citable(statement) and self._entailed(statement, counted)
+        )
         precise = 0
         if supported:
             precise = sum(
@@ -176,6 +182,11 @@ class Support:
         cited = list(self._cited(statement))
         unknown = len(set(statement.fact_ids)) - len(cited)
         return unknown + sum(not self._sound(c) for fact in cited for c in fact.citations)
+
+    def _is_citable(self, statement: Statement) -> bool:
+        return self.wording(statement) is FactKind.QUOTE or not any(
+            citation.document_id in self._quarantined for citation in self.citations(statement)
+        )
 
     def _entailed(self, statement: Statement, citations: Sequence[Citation]) -> bool:
         passages = tuple(p for citation in citations for p in self._passages_of(citation))

@@ -33,6 +33,7 @@ from controller.evidence.predicates import (
     passages_of,
 )
 from controller.evidence.provenance import (
+    check_citable,
     check_found,
     check_quotes,
     check_recorded,
@@ -136,6 +137,7 @@ def verify_again(
         check_coverage(fact.claim, fact.kind, passages, weights, language),
         *_polarity(fact, passages, weights, language),
         check_focus(question_text, passages, weights, language),
+        check_citable(fact, evidence),
     )
 
 

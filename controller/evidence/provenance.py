@@ -16,6 +16,7 @@ from controller.api.records import (
     Evidence,
     Fact,
     FactKind,
+    MatchTier,
     Predicate,
     RejectReason,
     Verdict,
@@ -32,6 +33,7 @@ from controller.evidence.quotes import (
     recorded_blocks,
     stretch_around,
     stretches_of,
+    tiers_of,
     where,
 )
 from controller.evidence.verdicts import failed, passed
@@ -101,7 +103,8 @@ def check_quotes(fact: Fact, evidence: Sequence[Evidence]) -> Verdict:
         return failed(Predicate.P1, RejectReason.QUOTE_NOT_FOUND, "the fact cites nothing")
     for citation in fact.citations:
         stretches = stretches_of(recorded_blocks(evidence, citation.document_id))
-        fault = _fault_of(citation, stretches)
+        documents = (e.document for e in evidence if e.document.id == citation.document_id)
+        fault = _fault_of(citation, stretches, tiers_of(next(documents)))
         if fault:
             return failed(Predicate.P1, RejectReason.QUOTE_NOT_FOUND, fault)
     if fact.kind is FactKind.QUOTE and [fact.claim] != [c.quote for c in fact.citations]:
@@ -131,7 +134,9 @@ def is_quarantined(document_id: str, evidence: Iterable[Evidence]) -> bool:
     return any(e.document.injection_suspected for e in evidence if e.document.id == document_id)
 
 
-def _fault_of(citation: Citation, stretches: Sequence[Stretch]) -> str | None:
+def _fault_of(
+    citation: Citation, stretches: Sequence[Stretch], tiers: Sequence[MatchTier]
+) -> str | None:
     """Return what is wrong with a stored citation, None if it is as the recorded blocks say."""
     start, end = citation.spans[0].start, citation.spans[0].end
     stretch = stretch_around(stretches, start, end)
@@ -146,6 +151,9 @@ def _fault_of(citation: Citation, stretches: Sequence[Stretch]) -> str | None:
         f"the recorded text at {start} is not the quote": stretch.slice(start, end) != quote,
         f"the quote at {start} cuts a word or a number": not is_whole(
             text, start - stretch.start, end - stretch.start
+        ),
+        f"no quote of the document is found as {citation.match_tier}": (
+            citation.match_tier not in tiers
         ),
         f"the quote does not occur {citation.occurrences} times": not (
             1 <= citation.occurrences <= counted

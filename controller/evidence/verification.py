@@ -40,7 +40,7 @@ from controller.evidence.provenance import (
     check_source,
     fact_id,
 )
-from controller.evidence.quotes import cite, locate_in, recorded_blocks, stretches_of
+from controller.evidence.quotes import cite, locate_in, recorded_blocks, stretches_of, tiers_of
 
 MAXIMUM_UNFOUND_CLAIM: Final = 1000
 """How much of a wording that was not found is kept, in characters."""
@@ -91,7 +91,7 @@ def verify_fact(
     if document is None or not recorded.passed:
         return _not_found(question, candidate, recorded)
     stretches = stretches_of(recorded_blocks(evidence, document.id))
-    location = locate_in(stretches, candidate.wording, candidate.hint)
+    location = locate_in(stretches, candidate.wording, candidate.hint, tiers_of(document))
     if location is None:
         return _not_found(question, candidate, recorded, check_found(location))
     citation = cite(document, stretches, location)

@@ -32,6 +32,9 @@ DocumentId = Annotated[str, Field(max_length=14, pattern=r"^d-[0-9a-f]{12}$")]
 FactId = Annotated[str, Field(max_length=14, pattern=r"^f-[0-9a-f]{12}$")]
 """`f-` and 12 hexadecimal digits of the digest over question, claim and citations."""
 
+MinHash = Annotated[str, Field(max_length=684, pattern=r"^[A-Za-z0-9+/]{683}=$")]
+"""The MinHash signature of a text: 128 numbers of 32 bits, in base64."""
+
 Offset = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """A position in a text, in code points."""
 
@@ -99,6 +102,7 @@ class Document(ApiModel):
     priority: Percent
     corpus_digest: Digest | None = None
     injection_suspected: bool = False
+    minhash: MinHash | None = None
 
 
 class Evidence(ApiModel):

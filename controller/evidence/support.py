@@ -14,7 +14,6 @@ from typing import Final
 
 from controller.api.records import (
     Citation,
-    Evidence,
     Fact,
     FactKind,
     FactStatus,
@@ -23,6 +22,7 @@ from controller.api.records import (
     Statement,
     TermWeight,
 )
+from controller.evidence.clusters import clusters_of
 from controller.evidence.findings import Findings, FormerRound
 from controller.evidence.predicates import (
     Passage,
@@ -69,28 +69,6 @@ def question_weights(findings: Findings, question_id: str) -> dict[str, int]:
     """Return the recorded weights of a question's terms, as the predicates take them."""
     recorded = recorded_weights(findings.former, findings.searches, question_id)
     return {weight.term: weight.weight for weight in recorded}
-
-
-def clusters_of(evidence: Iterable[Evidence]) -> dict[str, int]:
-    """Return the cluster of each document, by its id.
-
-    Documents with the same origin key, or with the same text, are of one cluster: one voice.
-    """
-    members: list[list[str]] = []
-    cluster_of_key: dict[str, int] = {}
-    for document in (e.document for e in evidence):
-        keys = (f"origin {document.origin_key}", document.text_digest)
-        joined = {cluster_of_key[key] for key in keys if key in cluster_of_key}
-        target = min(joined, default=len(members))
-        if not joined:
-            members.append([])
-        members[target].append(document.id)
-        for other in joined - {target}:
-            members[target] += members[other]
-            members[other] = []
-        cluster_of_key = {k: target if c in joined else c for k, c in cluster_of_key.items()}
-        cluster_of_key |= dict.fromkeys(keys, target)
-    return {document: at for at, documents in enumerate(members) for document in documents}
 
 
 class Support:

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 
 from controller.api.base import digest_of, digest_of_text
 from controller.api.records import Block, BlockKind
+from controller.evidence.minhash import minhash
 from controller.sources.collection import Collection, CorpusFile, LeftOut
 from controller.sources.index_queries import UNSPACED
 from controller.sources.readers import Reading, Text, UnreadableDocumentError, read_file
@@ -225,6 +226,7 @@ def _record(file: CorpusFile, data: bytes, reading: Reading) -> dict[str, Any]:
         "bytes": len(data),
         "characters": len(text),
         "extractor": reading.extractor.to_json(),
+        "minhash": minhash(text),
     }
 
 

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 
 from controller.api.base import digest_of, digest_of_text
 from controller.api.records import Block, BlockKind
+from controller.evidence.minhash import minhash
 from controller.evidence.passages import cut
 from controller.evidence.predicates import UNQUOTABLE
 from controller.sources.collection import Collection, CorpusFile, LeftOut
@@ -200,6 +201,7 @@ def _record(file: CorpusFile, data: bytes, reading: Reading) -> dict[str, Any]:
         "bytes": len(data),
         "characters": len(text),
         "extractor": reading.extractor.to_json(),
+        "minhash": minhash(text),
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from controller.api.model_call import CallFlag
-from controller.api.records import ExtractRecord, Fact, FactStatus, Question
+from controller.api.records import BlockKind, ExtractRecord, Fact, FactStatus, Question
 from controller.api.step import ActionName
 from controller.evidence.predicates import only_repeats
 from controller.evidence.support import question_weights
@@ -130,9 +130,11 @@ def _named(passages: tuple[Ranked, ...]) -> dict[str, Ranked]:
 
 
 def _text(passage: Ranked) -> str:
+    """Return a passage as a model reads it: no text that a reader of the page cannot see."""
     path = passage.blocks[0].heading_path
     heading = [" > ".join(path)] if path else []
-    return "\n".join([*heading, *(block.text for block in passage.blocks)])
+    seen = (block.text for block in passage.blocks if block.kind is not BlockKind.HIDDEN)
+    return "\n".join([*heading, *seen])
 
 
 def _facts(

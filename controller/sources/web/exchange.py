@@ -30,10 +30,18 @@ _SHORTEST_SECRET: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """How long parts of an exchange may take, in seconds, and how much of a body is read."""
+    """How long parts of a fetch may take, in seconds, and how much of a body is read.
+
+    Attributes:
+        connect_seconds: to resolve a name and connect, and again for TLS.
+        read_seconds: between two parts of an answer.
+        robots_seconds: for a robots file, its redirects included.
+        body: how much is read.
+    """
 
     connect_seconds: float = 5.0
     read_seconds: float = 10.0
+    robots_seconds: float = 10.0
     body: BodyBounds = field(default_factory=BodyBounds)
 
 

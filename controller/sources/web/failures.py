@@ -15,7 +15,7 @@ from typing import Final
 
 import httpx2
 
-from controller.api.errors import ActionError, BlockedAddressError, PermanentError, RetryableError
+from controller.api.errors import ActionError, PermanentError, RetryableError
 from controller.connections import UnresolvedNameError, causes_of, shown
 
 _WITHOUT_USER: Final = re.compile(r"https?://(\[[^/?#@]*\]|[^/?#@:]*)(:[0-9]*)?([/?#]|$)")
@@ -96,11 +96,7 @@ def status_error(url: str, status: int, retry_after_seconds: float | None) -> Ac
 
 def exchange_error(url: str, error: BaseException) -> ActionError:
     """Return what it stands for that no whole answer came back, from the chain of causes."""
-    causes = list(causes_of(error))
-    blocked = next((c for c in causes if isinstance(c, BlockedAddressError)), None)
-    if blocked is not None:
-        return fetch_error(FetchFailure.BLOCKED_ADDRESS, str(blocked))
-    return fetch_error(*_unanswered(named(url), error, causes))
+    return fetch_error(*_unanswered(named(url), error))
 
 
 def named(url: str) -> str:
@@ -122,14 +118,12 @@ def _class_of_status(status: int, *, says_when: bool) -> FetchFailure:
     return FetchFailure.BAD_RESPONSE
 
 
-def _unanswered(
-    url: str, error: BaseException, causes: list[BaseException]
-) -> tuple[FetchFailure, str]:
+def _unanswered(url: str, error: BaseException) -> tuple[FetchFailure, str]:
     if isinstance(error, httpx2.TimeoutException):
         part = "no connection" if isinstance(error, httpx2.ConnectTimeout) else "nothing came"
         return FetchFailure.TIMEOUT, f"{url} took too long: {part} in time"
     if isinstance(error, httpx2.ConnectError):
-        return _unconnected(url, causes)
+        return _unconnected(url, list(causes_of(error)))
     if isinstance(error, httpx2.NetworkError):
         return FetchFailure.UNREACHABLE, f"the connection for {url} could not be kept"
     if isinstance(error, httpx2.LocalProtocolError):

@@ -38,9 +38,6 @@ from controller.sources.web.request import (
 )
 from controller.sources.web.robots import LONGEST_FILE, PRODUCT, RobotsAnswer, RobotsFiles
 
-ROBOTS_SECONDS: Final = 10.0
-"""How long a robots file may take, its redirects included."""
-
 _CONTACT: Final = re.compile(r"[!-'*-~]([ -'*-~]{0,198}[!-'*-~])?")
 
 
@@ -151,11 +148,12 @@ class Fetcher:
         self._clock = clock
         self._delays = delays or Delays()
         self._turns = turns or Turns()
+        self._bounds = bounds or Bounds()
         self._robots = RobotsFiles(monotonic=monotonic)
         self._exchanges = Exchanges(
             guard,
             user_agent=user_agent(contact),
-            bounds=bounds or Bounds(),
+            bounds=self._bounds,
             context=context,
             network=network,
         )
@@ -255,15 +253,16 @@ class Fetcher:
 
         async def read() -> RobotsAnswer:
             request = Request(url=f"{origin}/robots.txt")
-            part = _Deadline(min(ROBOTS_SECONDS, deadline.seconds_left))
+            seconds = self._bounds.robots_seconds
+            part = _Deadline(min(seconds, deadline.seconds_left))
             try:
                 found = await self._followed(
                     request, replace(rules, obey_robots=False), part, LONGEST_FILE
                 )
             except TimeoutError:
-                if part.seconds < ROBOTS_SECONDS:  # the fetch has no time left; the file may be
+                if part.seconds < seconds:  # it is the fetch that has no time left
                     raise
-                message = f"{request.url} took longer than {ROBOTS_SECONDS:g} s"
+                message = f"{request.url} took longer than {seconds:g} s"
                 raise fetch_error(FetchFailure.TIMEOUT, message) from None
             finally:
                 deadline.spend(part)

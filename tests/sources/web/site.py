@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 import ssl
+import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -39,12 +41,14 @@ def _serving() -> ssl.SSLContext:
 class Reply:
     """What is sent: pieces, with a pause in seconds before each but the first one.
 
-    Then the connection is closed; or kept open and silent, where the reply `hangs`.
+    Then the connection is closed; or kept open and silent, where the reply `hangs`; or reset,
+    where it `resets`: what was sent may then be lost.
     """
 
     pieces: Iterable[bytes]
     pause: float = 0.0
     hangs: bool = False
+    resets: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,11 @@ class Site:
             self.sent += len(piece)
         if reply.hangs:
             await asyncio.Future()
+        if reply.resets:
+            at_once = struct.pack("ii", 1, 0)
+            connection: socket.socket = writer.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+            writer.transport.abort()
 
 
 async def _read(reader: asyncio.StreamReader, *, is_tls: bool) -> Received:

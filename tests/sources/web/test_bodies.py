@@ -22,6 +22,9 @@ MIB = 1024 * 1024
 SMALL = Bounds(body=BodyBounds(raw_bytes=1000, decoded_bytes=5000))
 
 
+PACKED = gzip.compress(b"some text", mtime=0)
+
+
 async def class_of(route: Route, rules: FetchRules | None = None, bounds: Bounds = HASTY) -> str:
     """Fetch one page and return the class of the error that it ends with."""
     async with Site({"/": route}) as site:
@@ -55,8 +58,7 @@ async def test_a_packed_body_of_several_members_is_whole() -> None:
 
 
 async def test_a_packed_body_may_come_byte_by_byte() -> None:
-    packed = gzip.compress(b"some text")
-    reply = Reply([head(200, content_encoding="gzip"), *(bytes([b]) for b in packed)], 0.001)
+    reply = Reply([head(200, content_encoding="gzip"), *(bytes([b]) for b in PACKED)], 0.001)
     assert await body_of(reply) == b"some text"
 
 
@@ -74,13 +76,14 @@ async def test_another_encoding_or_one_within_another_is_refused(encoding: str) 
 @pytest.mark.parametrize(
     "body",
     [
-        gzip.compress(b"some text")[:-1],
-        gzip.compress(b"some text")[:5],
-        gzip.compress(b"some text") + b"more",
-        gzip.compress(b"some text") + b"\0" * 512,
+        PACKED[:-1],
+        PACKED[:5],
+        PACKED + b"more",
+        PACKED + b"\0" * 512,
         zlib.compress(b"some text"),
         b"<html>not packed</html>",
     ],
+    ids=["cut", "cut short", "text after it", "zeros after it", "zlib", "not packed"],
 )
 async def test_what_is_no_whole_gzip_is_refused(body: bytes) -> None:
     assert await class_of(page(body, content_encoding="gzip")) == "BadResponse"
@@ -194,6 +197,11 @@ async def test_what_follows_a_body_of_the_announced_length_is_not_read() -> None
                 found = await fetcher.fetch(Request(url="http://a.example/"), own())
                 assert found.body == b"ok"
         assert site.connections == 2
+
+
+async def test_a_connection_that_is_reset_is_unreachable() -> None:
+    reply = Reply([head(200, content_length="9"), b"ab"], resets=True)
+    assert await class_of(reply) == "Unreachable"
 
 
 async def test_a_server_that_says_nothing_is_left_after_the_read_timeout() -> None:

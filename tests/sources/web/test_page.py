@@ -41,7 +41,7 @@ def test_every_status_that_is_named_has_its_class(status: int) -> None:
         ("connecting", [CONNECT_SECONDS]),
         ("silence", [Bounds().read_seconds]),
         ("the whole fetch", [request.FetchRules().seconds]),
-        ("a robots file", [fetcher.ROBOTS_SECONDS]),
+        ("a robots file", [Bounds().robots_seconds]),
         ("body as it is sent", [BodyBounds().raw_bytes / 1024**2]),
         ("body as it is unpacked", [BodyBounds().decoded_bytes / 1024**2, BodyBounds().ratio]),
         ("body of an answer", [exchange.LONGEST_ERROR / 1024]),

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from controller.api.errors import PermanentError
 from controller.connections import Origin
+from controller.sources.web.exchange import Bounds
 from controller.sources.web.request import FetchRules, Request
 from controller.sources.web.robots import KEPT_SECONDS, RobotsAnswer, RobotsFiles, parsed_rules
 from tests.sources.web.site import Received, Reply, Route, Site, gzipped, page, redirect
@@ -218,6 +219,17 @@ async def test_a_slow_file_costs_the_fetch_its_time_and_forbids_nothing() -> Non
                 await fetcher.fetch(Request(url=URL), replace(POLITE, seconds=0.2))
             assert getattr(refused.value, "error_class", "") == "Timeout"
             assert (await fetcher.fetch(Request(url=URL), POLITE)).body == b"ok"
+
+
+async def test_a_file_that_drips_is_left_and_taken_for_forbidding() -> None:
+    drips = Reply([b"HTTP/1.1 200 OK\r\n\r\n", *[b"#"] * 1000], pause=0.02)
+    async with Site({"/robots.txt": drips, "/page": page(b"ok")}) as site:
+        world = World({"http://a.example": site})
+        async with world.fetcher(bounds=Bounds(robots_seconds=0.3)) as fetcher:
+            for _ in range(2):
+                with pytest.raises(PermanentError, match="could not be read"):
+                    await fetcher.fetch(Request(url=URL), POLITE)
+        assert site.targets == ["/robots.txt"]
 
 
 @pytest.mark.parametrize(("robots", "expected"), [(NO_FILE, "ok"), (FORBIDDEN["all"], "no")])

@@ -204,6 +204,17 @@ class ResearchSourceSpec(ApiModel):
     robots: Robots = Robots.RESPECT
 
 
+def addresses_of(spec: ResearchSourceSpec) -> tuple[tuple[str, str], ...]:
+    """Return the addresses that a spec names: the field of each, as it is written, and its URL."""
+    found = [
+        (f"{json_name(member)}.{json_name(field)}", getattr(of_type, field))
+        for member, field in ADDRESSES
+        if (of_type := getattr(spec, member)) is not None
+    ]
+    urls = spec.web.urls if spec.web is not None else ()
+    return (*found, *((f"web.urls[{at}]", url) for at, url in enumerate(urls)))
+
+
 class ResearchSourceStatus(ApiModel):
     """What the operator has seen of the source."""
 

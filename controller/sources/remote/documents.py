@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from controller.api.base import digest_of, digest_of_text
 from controller.api.errors import PermanentError, RetryableError
 from controller.api.records import Document
+from controller.evidence.minhash import minhash
 from controller.sources.readers import Reading, UnreadableDocumentError, read_file
 from controller.sources.web.origin_keys import origin_key
 
@@ -95,6 +96,7 @@ def document_record(
         extractor=reading.extractor,
         origin_key=owner.origin_key or origin_key(locator),
         priority=owner.priority,
+        minhash=minhash(text),
     )
 
 

@@ -229,12 +229,18 @@ def model_budget(situation: Situation) -> Decision | None:
 
 
 def sources_unavailable(situation: Situation) -> Decision | None:
-    """Every source has failed with its retries spent, and nothing was read."""
-    sources = {r.name for r in situation.task.spec.source_refs}
-    failed = {e.subject.removeprefix("source/") for e in situation.state.errors.values()}
-    if not (sources <= failed and searched_in_vain(situation.assessment)):
+    """Every source has failed with its retries spent, and nothing was read.
+
+    Where each refuses for a reason with a name of its own, such as a key, it is that of the first.
+    """
+    errors = situation.state.errors
+    failed = [errors.get(f"source/{r.name}") for r in situation.task.spec.source_refs]
+    if not (all(failed) and searched_in_vain(situation.assessment)):
         return None
-    return close(situation, TerminalReason.SOURCES_UNAVAILABLE, _last_message(situation.state))
+    unnamed = TerminalReason.SOURCES_UNAVAILABLE
+    reasons = [ending_of(error, unnamed) for error in failed if error is not None]
+    reason = unnamed if unnamed in reasons else reasons[0]
+    return close(situation, reason, _last_message(situation.state))
 
 
 def repeated_failure(situation: Situation) -> Decision | None:

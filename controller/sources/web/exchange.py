@@ -24,9 +24,6 @@ from controller.sources.web.request import REDIRECTS, Request
 LONGEST_ERROR: Final = 64 * 1024
 """So many bytes of an answer are kept whose status is not 200."""
 
-_SHORTEST_SECRET: Final = 8
-"""A shorter secret is none, and taking it out would spoil true text."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
@@ -181,8 +178,6 @@ def _conditions(request: Request) -> Mapping[str, str]:
 
 def _without_secrets(body: bytes, request: Request) -> bytes:
     """Return a body without the secrets that were sent for it: a server may repeat them."""
-    for secret in request.secret_headers.values():
-        value = secret.get_secret_value().encode()
-        if len(value) >= _SHORTEST_SECRET:
-            body = body.replace(value, b"[secret]")
+    for secret in request.secrets:
+        body = body.replace(secret.encode(), b"[secret]")
     return body

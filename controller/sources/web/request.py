@@ -25,6 +25,9 @@ LONGEST_URL: Final = 2048
 
 MOST_REDIRECTS: Final = 5
 
+_SHORTEST_SECRET: Final = 8
+"""A shorter secret is none, and taking it out would spoil true text."""
+
 REDIRECTS: Final = frozenset(
     {
         HTTPStatus.MOVED_PERMANENTLY,
@@ -84,6 +87,16 @@ class Request:
         """Whether 304 would be an answer."""
         return self.etag is not None or self.last_modified is not None
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be seen again, without what is too short to be one."""
+        values = (value.get_secret_value() for value in self.secret_headers.values())
+        return tuple(value for value in values if len(value) >= _SHORTEST_SECRET)
+
+    def repeats_secret(self, text: str) -> bool:
+        """Whether a text holds what was sent in secret."""
+        return any(secret in text for secret in self.secrets)
+
 
 def admitted(url: str, rules: FetchRules) -> Origin:
     """Return the origin of a URL that may be asked for as far as its text goes.
@@ -114,7 +127,7 @@ def redirected(request: Request, location: str) -> Request:
 
     Raises:
         PermanentError: it may not be followed.
-        RetryableError: `BadResponse`: it leads to no URL.
+        RetryableError: `BadResponse`: it leads to no URL, or to one that repeats a secret.
     """
     if request.body is not None:
         raise fetch_error(
@@ -122,6 +135,9 @@ def redirected(request: Request, location: str) -> Request:
             f"{named(request.url)} redirects what is posted to it; the source's spec must name "
             "the address itself",
         )
+    if request.repeats_secret(location):
+        message = f"{named(request.url)} redirects to a URL with the key that it was sent"
+        raise fetch_error(FetchFailure.BAD_RESPONSE, message)
     before, url = origin_of(request.url), joined(request.url, location)
     try:
         after = origin_of(url)

@@ -95,7 +95,7 @@ def redirect(location: str, status: int = 302) -> Reply:
 class Site:
     """Serves routes by the target of the request; `requests` has what came, in order."""
 
-    routes: dict[str, Route] = field(default_factory=dict)
+    routes: Mapping[str, Route] = field(default_factory=dict)
     is_tls: bool = False
     requests: list[Received] = field(default_factory=list)
     connections: int = 0

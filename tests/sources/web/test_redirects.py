@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from controller.api.errors import PermanentError
+from controller.api.errors import PermanentError, RetryableError
 from controller.sources.web.request import Request
 from tests.sources.web.site import Site, page, redirect
 from tests.sources.web.world import PLAIN, World, failure, fetched
@@ -70,6 +70,17 @@ async def test_what_is_secret_is_sent_to_its_own_origin_alone_and_never_again_af
         assert received.headers["accept"] == "text/html"
         assert not {"x-key", "authorization", "cookie"} & set(received.headers)
         assert not {"if-none-match", "if-modified-since", "referer"} & set(received.headers)
+
+
+async def test_a_redirect_that_repeats_a_key_is_refused_without_showing_it() -> None:
+    routes = {"/": redirect(f"/in?key={KEY.get_secret_value()}")}
+    async with Site(routes) as site, World({"http://a.example": site}).fetcher() as fetcher:
+        request = Request(url="http://a.example/", secret_headers={"X-Key": KEY})
+        with pytest.raises(RetryableError, match="with the key") as refused:
+            await fetcher.fetch(request, PLAIN)
+    assert refused.value.error_class == "BadResponse"
+    assert KEY.get_secret_value() not in str(refused.value)
+    assert site.targets == ["/"]
 
 
 async def test_another_port_or_scheme_is_another_origin() -> None:

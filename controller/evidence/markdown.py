@@ -243,7 +243,7 @@ def _quote(text: str, cited: Sequence[ReportReference]) -> Iterator[str]:
     yield ">"
     for reference in cited:
         place = _BELOW.join(map(escape, (reference.title, *reference.heading_path[-1:])))
-        yield f"> — [{reference.number}] {place}{_lines(reference.lines)}"
+        yield f"> — [{reference.number}] {place}{_place(reference.lines, reference.page)}"
 
 
 def _fenced(text: str) -> Iterator[str]:
@@ -326,7 +326,7 @@ def _references(report: Report) -> Iterator[str]:
         path = _BELOW.join(map(escape, reference.heading_path))
         parts = (
             f"*{escape(reference.title)}*" if reference.title.strip() else "",
-            f"{escape(reference.locator)}{_lines(reference.lines)}",
+            f"{escape(reference.locator)}{_place(reference.lines, reference.page)}",
             path,
             f"source {reference.source_name}",
             f"text `{reference.text_digest[:_SHORT_DIGEST]}`",
@@ -433,7 +433,9 @@ def _state(question: ReportQuestion) -> str:
     return f"{state} ({question.reason})" if question.reason else state
 
 
-def _lines(lines: Lines | None) -> str:
+def _place(lines: Lines | None, page: int | None) -> str:
+    if page is not None:
+        return f", page {page}"
     if lines is None:
         return ""
     if lines.first == lines.last:

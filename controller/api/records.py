@@ -95,6 +95,13 @@ class CharsetSource(StrEnum):
     DETECTION = "Detection"
 
 
+class RobotsDirective(StrEnum):
+    """What a page asks of programs that keep it, in its headers or its head."""
+
+    NO_ARCHIVE = "noarchive"
+    NO_INDEX = "noindex"
+
+
 class Document(ApiModel):
     """A stored source text by its digests; the text itself stays in the cache.
 
@@ -102,7 +109,8 @@ class Document(ApiModel):
     pages may have `unread_pages`, which show something and hold no text: it cannot prove that
     anything is absent. `alternative_characters` is how long a page's visible text is by a second
     extractor, `hidden_characters` how long the text is that a page does not show.
-    `injection_suspected` is there, and true, where the text speaks to a model.
+    `injection_suspected` is there, and true, where the text speaks to a model. A web page may have
+    `robots_directives`.
     """
 
     id: DocumentId
@@ -121,6 +129,9 @@ class Document(ApiModel):
     pages: Count | None = None
     unread_pages: Annotated[str, Field(max_length=128)] | None = None
     injection_suspected: bool | None = None
+    robots_directives: (
+        Annotated[tuple[RobotsDirective, ...], Field(min_length=1, max_length=2)] | None
+    ) = None
     extractor: Extractor
     origin_key: Annotated[str, Field(min_length=1, max_length=253)]
     priority: Percent

@@ -25,6 +25,7 @@ BARS_ABSENCE: Final[Mapping[str, bool]] = {
     "PartialText": True,
     "RobotsDisallowed": True,
     "BadCharset": True,
+    "Malformed": True,
     "SoftFailure": True,
     "BlockedAddress": True,
     "Tls": True,

@@ -291,11 +291,11 @@ async def test_a_page_that_is_gone_at_the_next_round_takes_its_facts_with_it(wor
         "refreshIntervalSeconds": 3600,
     }
     async with (
-        engine(pages, *shapes.PAGES) as (net, site, _),
+        engine(pages, *shapes.PAGES) as (net, _, _),
         source_of(net, **SEARXNG) as source,
     ):
         await ended(world, source, refreshIntervalSeconds=3600)
-        site.routes["/glow"] = page(b"", 404)
+        pages["/glow"] = page(b"", 404)
         world.clock.advance(3601)
         key = world.apply(**fields)
         for _ in range(10):

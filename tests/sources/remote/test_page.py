@@ -11,6 +11,7 @@ import yaml
 from controller.api.source import ResearchSource, SourceType
 from controller.loop.reading import BARS_ABSENCE
 from controller.sources.making import REMOTE
+from controller.sources.readers.faults import DocumentFault, bars_absence
 from controller.sources.remote import arxiv, brave, interface, known_pages, media_wiki, tavily, web
 from controller.sources.web.failures import RETRYABLE, FetchFailure
 from controller.store.manifest import read_manifest
@@ -38,6 +39,11 @@ def test_every_type_has_a_section_with_an_object_that_is_valid(kind: SourceType)
 def test_the_classes_of_documents_say_whether_they_bar_as_the_loop_does() -> None:
     said = {name: row[0] == "yes" for name, row in rows("Errors", "bars").items()}
     assert said == dict(BARS_ABSENCE)
+
+
+def test_what_readers_refuse_closes_a_hit_and_bars_as_they_say() -> None:
+    said = {fault.value: bars_absence(fault) for fault in DocumentFault}
+    assert said.items() <= BARS_ABSENCE.items()
 
 
 def test_the_classes_of_searches_are_those_that_there_are() -> None:

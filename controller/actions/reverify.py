@@ -7,13 +7,15 @@ cannot be reached is no failure of the run: after the last attempt its facts are
 from __future__ import annotations
 
 from controller.actions.context import Context
-from controller.api.errors import RetryableError
+from controller.api.errors import PermanentError, RetryableError
 from controller.api.rounds import Rereading
 from controller.evidence.carrying import DocumentNow
 from controller.loop.extractive import open_round
 from controller.loop.found import Found
 from controller.loop.intents import ReverifyArguments
+from controller.loop.reading import GONE
 from controller.loop.reverification import reverified
+from controller.ports import Reread
 
 
 async def reverify(context: Context, arguments: ReverifyArguments) -> Found:
@@ -33,7 +35,12 @@ async def reverify(context: Context, arguments: ReverifyArguments) -> Found:
     known = context.situation.state.rounds.unverified.evidence.get(arguments.document_id)
     if known is None:  # nothing that is carried comes from it any more
         return reverified(context.situation, arguments, Rereading.MISSING, None)
-    read = await source.read(known.document.locator)
+    try:
+        read = await source.read(known.document.locator)
+    except PermanentError as error:
+        if error.error_class not in GONE:
+            raise
+        read = Reread(None)
     now = DocumentNow(read.document, read.blocks) if read.document else None
     rereading = Rereading.READ if now else Rereading.MISSING
     return reverified(

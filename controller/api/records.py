@@ -55,6 +55,10 @@ class BlockKind(StrEnum):
     HIDDEN = "Hidden"
 
 
+PageNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
+"""A page of a document, counted from 1."""
+
+
 class Lines(ApiModel):
     """The first and the last line of a block in its file, counted from 1."""
 
@@ -63,13 +67,17 @@ class Lines(ApiModel):
 
 
 class Block(ApiModel):
-    """A structural piece of a document's text: `text` is exactly `document[start:end]`."""
+    """A structural piece of a document's text: `text` is exactly `document[start:end]`.
+
+    It knows its `lines` where its file is text, and its `page`, counted from 1, where it has pages.
+    """
 
     start: Offset
     end: Offset
     kind: BlockKind
     heading_path: Annotated[tuple[Title, ...], Field(max_length=16)] = ()
     lines: Lines | None = None
+    page: PageNumber | None = None
     text: Passage
 
 
@@ -80,11 +88,33 @@ class Extractor(ApiModel):
     version: Annotated[str, Field(min_length=1, max_length=32)]
 
 
+class CharsetSource(StrEnum):
+    """What said in which charset a document's bytes are."""
+
+    BYTE_ORDER_MARK = "ByteOrderMark"
+    HEADER = "Header"
+    META = "Meta"
+    XML_DECLARATION = "XMLDeclaration"
+    DETECTION = "Detection"
+
+
+class RobotsDirective(StrEnum):
+    """What a page asks of programs that keep it, in its headers or its head."""
+
+    NO_ARCHIVE = "noarchive"
+    NO_INDEX = "noindex"
+
+
 class Document(ApiModel):
     """A stored source text by its digests; the text itself stays in the cache.
 
-    Where a reader suspects that the text gives orders to a model, the document is quarantined: it
-    can be quoted, and nothing can be said of it in other words (P7).
+    Without `charset_source` nothing names a charset, and the bytes are UTF-8. A document with
+    pages may have `unread_pages`, which show something and hold no text: it cannot prove that
+    anything is absent. `alternative_characters` is how long a page's visible text is by a second
+    extractor, `hidden_characters` how long the text is that a page does not show.
+    `injection_suspected`: the text gives orders to a model, so the document is quarantined; it can
+    be quoted, and nothing can be said of it in other words (P7). A web page may have
+    `robots_directives`. `minhash` is the signature of the text (evidence/minhash.py).
     """
 
     id: DocumentId
@@ -93,15 +123,23 @@ class Document(ApiModel):
     title: Title
     content_type: Annotated[str, Field(max_length=128)]
     charset: Annotated[str, Field(max_length=64)]
+    charset_source: CharsetSource | None = None
     bytes_digest: Digest
     text_digest: Digest
     bytes: Count
     characters: Count
+    alternative_characters: Count | None = None
+    hidden_characters: Count | None = None
+    pages: Count | None = None
+    unread_pages: Annotated[str, Field(max_length=128)] | None = None
+    injection_suspected: bool | None = None
+    robots_directives: (
+        Annotated[tuple[RobotsDirective, ...], Field(min_length=1, max_length=2)] | None
+    ) = None
     extractor: Extractor
     origin_key: Annotated[str, Field(min_length=1, max_length=253)]
     priority: Percent
     corpus_digest: Digest | None = None
-    injection_suspected: bool = False
     minhash: MinHash | None = None
 
 
@@ -152,10 +190,11 @@ class MatchTier(StrEnum):
 
 
 class Where(ApiModel):
-    """Where a citation stands, for people: the heading path and the lines of its file."""
+    """Where a citation stands, for people: the heading path, and the lines of its file or page."""
 
     heading_path: Annotated[tuple[Title, ...], Field(max_length=16)] = ()
     lines: Lines | None = None
+    page: PageNumber | None = None
 
 
 class Citation(ApiModel):

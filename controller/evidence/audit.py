@@ -238,7 +238,7 @@ def _as_citation(reference: ReportReference) -> Citation:
                 include={"document_id", "text_digest", "spans", "quote", "match_tier"}
             ),
             **_NOT_IN_A_REFERENCE,
-            "where": reference.model_dump(include={"heading_path", "lines"}),
+            "where": reference.model_dump(include={"heading_path", "lines", "page"}),
         }
     )
 

@@ -16,9 +16,9 @@ from controller.evidence.markdown_changes import render_changes
 from controller.evidence.markdown_findings import (
     BELOW,
     kind_of,
-    lines_of,
     mark_of,
     markers,
+    place_of,
     render_findings,
     second_mark_of,
     state_of,
@@ -177,7 +177,7 @@ def _references(report: Report) -> Iterator[str]:
         path = BELOW.join(map(escape, reference.heading_path))
         parts = (
             f"*{escape(reference.title)}*" if reference.title.strip() else "",
-            f"{escape(reference.locator)}{lines_of(reference.lines)}",
+            f"{escape(reference.locator)}{place_of(reference.lines, reference.page)}",
             path,
             f"source {reference.source_name}",
             f"text `{reference.text_digest[:_SHORT_DIGEST]}`",

@@ -92,7 +92,7 @@ def _quote(text: str, cited: Sequence[ReportReference]) -> Iterator[str]:
     yield ">"
     for reference in cited:
         place = BELOW.join(map(escape, (reference.title, *reference.heading_path[-1:])))
-        yield f"> — [{reference.number}] {place}{lines_of(reference.lines)}"
+        yield f"> — [{reference.number}] {place}{place_of(reference.lines, reference.page)}"
 
 
 def _certificate(certificate: Certificate) -> Iterator[str]:
@@ -149,8 +149,10 @@ def state_of(question: ReportQuestion) -> str:
     return f"{state} ({question.reason})" if question.reason else state
 
 
-def lines_of(lines: Lines | None) -> str:
-    """Return the lines of a quote as they stand behind its place; nothing where unknown."""
+def place_of(lines: Lines | None, page: int | None) -> str:
+    """Return page or lines of a quote as they stand behind its place; nothing where unknown."""
+    if page is not None:
+        return f", page {page}"
     if lines is None:
         return ""
     if lines.first == lines.last:

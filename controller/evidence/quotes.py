@@ -260,10 +260,10 @@ def context_after(stretch: Stretch, end: int) -> str:
 
 
 def where(blocks: Sequence[Block]) -> Where:
-    """Return where a quote over some blocks stands: the first one's headings, all their lines."""
+    """Return where a quote stands: the headings and page of its first block, the lines of all."""
     first, last = blocks[0].lines, blocks[-1].lines
     lines = Lines(first=first.first, last=last.last) if first and last else None
-    return Where(heading_path=blocks[0].heading_path, lines=lines)
+    return Where(heading_path=blocks[0].heading_path, lines=lines, page=blocks[0].page)
 
 
 def stretch_around(stretches: Sequence[Stretch], start: int, end: int) -> Stretch | None:

@@ -52,6 +52,7 @@ class References:
             text_digest=citation.text_digest,
             heading_path=citation.where.heading_path,
             lines=citation.where.lines,
+            page=citation.where.page,
             kind=next(kinds, BlockKind.PARAGRAPH),
             quote=citation.quote,
             spans=citation.spans,

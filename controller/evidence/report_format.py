@@ -37,6 +37,7 @@ from controller.api.records import (
     FactKind,
     Lines,
     MatchTier,
+    PageNumber,
     QuestionState,
     RejectReason,
     SearchedCorpus,
@@ -163,6 +164,7 @@ class ReportReference(ApiModel):
         _described("The headings above the quote.", CHECKED_JOURNAL),
     ] = ()
     lines: Annotated[Lines | None, _described("Lines of its file.", CHECKED_JOURNAL)] = None
+    page: Annotated[PageNumber | None, _described("Page it begins on.", CHECKED_JOURNAL)] = None
     kind: Annotated[BlockKind, _described("What block the quote begins in.", CHECKED_JOURNAL)] = (
         BlockKind.PARAGRAPH
     )

@@ -25,11 +25,16 @@ BARS_ABSENCE: Final[Mapping[str, bool]] = {
     "PartialText": True,
     "RobotsDisallowed": True,
     "BadCharset": True,
+    "Malformed": True,
     "SoftFailure": True,
     "BlockedAddress": True,
+    "Tls": True,
     "Unreadable": True,
 }
 """The error classes that close a hit, and whether an answer may stand in it (docs/sources.md)."""
+
+GONE: Final = frozenset({"DocumentMissing", "Gone"})
+"""The classes that say that a document is not there any more, and with it what was cited of it."""
 
 _MAX_MESSAGE: Final = 1024
 

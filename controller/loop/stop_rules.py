@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from controller.api.reasons import TerminalReason
 from controller.loop.assessment import searched_in_vain
-from controller.loop.breakers import Breaker, is_too_frequent, repeats_itself, run_ending
+from controller.loop.breakers import (
+    Breaker,
+    ending_of,
+    is_too_frequent,
+    repeats_itself,
+    run_ending,
+)
 from controller.loop.closing import close
 from controller.loop.run_state import RunState
 from controller.loop.situation import Decision, Situation
 
 
 def sources_unavailable(situation: Situation) -> Decision | None:
-    """Every source has failed with its retries spent, and nothing was read."""
-    sources = {r.name for r in situation.task.spec.source_refs}
-    failed = {e.subject.removeprefix("source/") for e in situation.state.errors.values()}
-    if not (sources <= failed and searched_in_vain(situation.assessment)):
+    """Every source has failed with its retries spent, and nothing was read.
+
+    Where each refuses for a reason with a name of its own, such as a key, it is that of the first.
+    """
+    errors = situation.state.errors
+    failed = [errors.get(f"source/{r.name}") for r in situation.task.spec.source_refs]
+    if not (all(failed) and searched_in_vain(situation.assessment)):
         return None
-    return close(situation, TerminalReason.SOURCES_UNAVAILABLE, _last_message(situation.state))
+    unnamed = TerminalReason.SOURCES_UNAVAILABLE
+    reasons = [ending_of(error, unnamed) for error in failed if error is not None]
+    reason = unnamed if unnamed in reasons else reasons[0]
+    return close(situation, reason, _last_message(situation.state))
 
 
 def repeated_failure(situation: Situation) -> Decision | None:

@@ -25,6 +25,7 @@ from controller.evidence.passages import NOT_SEARCHED, cut
 from controller.sources.collection import Collection, CorpusFile, LeftOut
 from controller.sources.index_queries import UNSPACED
 from controller.sources.readers import Reading, Text, UnreadableDocumentError, read_file
+from controller.sources.readers.pdf import MAX_PAGES, Pages
 
 BLOCKS: Final = TypeAdapter(tuple[Block, ...])
 
@@ -46,14 +47,15 @@ _OPTIMISING: Final = (
     "INSERT INTO unspaced (unspaced) VALUES ('optimize')",
 )
 
-# What a defect of a reader raises: it costs the file, not the corpus.
-_READER_DEFECTS: Final = (ValueError, LookupError, RecursionError)
-
 _log: Final = logging.getLogger(__name__)
 
 
 class CorpusChangedError(Exception):
     """A file is not what was hashed: the corpus has changed and must be collected again."""
+
+
+class _ReaderDefectError(Exception):
+    """A reader, or the library that it uses, has a defect: it costs the file, not the corpus."""
 
 
 class BuildStoppedError(Exception):
@@ -83,10 +85,13 @@ def build(
             writer.add(file)
         except UnreadableDocumentError as error:
             left_out.append(LeftOut(file.path, error.rule, error.mend, error.bars_absence))
-        except _READER_DEFECTS:
-            _log.exception("corpus %s: a reader failed on %s", name, file.locator)
+        except _ReaderDefectError as error:
+            _log.error(
+                "corpus %s: a reader failed on %s", name, file.locator, exc_info=error.__cause__
+            )
             rule = "its reader failed"
             left_out.append(LeftOut(file.path, rule, "report it, with the log", bars_absence=True))
+    left_out += writer.left_out
     for item in left_out:
         _log.warning("corpus %s: %s", name, item)
     writer.finish(left_out)
@@ -99,6 +104,7 @@ class _Writer:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.documents = 0
         self.passages = 0
+        self.left_out: list[LeftOut] = []
         self._connection = connection
         for statement in _TUNING:
             connection.execute(statement)
@@ -111,7 +117,9 @@ class _Writer:
             raise CorpusChangedError(file.locator) from error
         if hashlib.sha256(data).hexdigest() != file.sha256:
             raise CorpusChangedError(file.locator)
-        reading = read_file(data, file.path)
+        reading = _read(data, file.path)
+        if reading.pages is not None and reading.pages.unread:
+            self.left_out.append(_unread_pages(file.path, reading.pages))
         record = _record(file, data, reading)
         self.documents += 1
         self._connection.execute(
@@ -185,22 +193,41 @@ def _is_context(block: Block) -> bool:
     )
 
 
+def _read(data: bytes, path: str) -> Reading:
+    try:
+        return read_file(data, path)
+    except UnreadableDocumentError:
+        raise
+    except Exception as error:  # what a parser raises by its defects is anything
+        raise _ReaderDefectError(path) from error
+
+
+def _unread_pages(path: str, pages: Pages) -> LeftOut:
+    """Return that a document is partial: its text is there, and proves nothing absent."""
+    several = len(pages.unread) > 1
+    return LeftOut(
+        f"{path}, page{'s' if several else ''} {pages}, of {pages.count}",
+        "they hold no text that can be read (PartialText)"
+        if several
+        else "it holds no text that can be read (PartialText)",
+        f"add a text layer, or split documents of more than {MAX_PAGES} pages",
+        bars_absence=True,
+    )
+
+
 def _record(file: CorpusFile, data: bytes, reading: Reading) -> dict[str, Any]:
     """Return a `Document` without what its source adds (name, origin, priority)."""
     text = reading.text.text
     text_digest = digest_of_text(text)
+    fields = {**reading.fields(), "extractor": reading.extractor.to_json()}
     return {
         "id": "d-" + digest_of([file.locator, text_digest]).removeprefix("sha256:")[:12],
         "locator": file.locator,
-        "title": reading.text.title,
-        "content_type": reading.content_type,
-        "charset": reading.charset,
         "bytes_digest": f"sha256:{file.sha256}",
         "text_digest": text_digest,
         "bytes": len(data),
-        "characters": len(text),
-        "extractor": reading.extractor.to_json(),
         "minhash": minhash(text),
+        **{name: value for name, value in fields.items() if value is not None},
     }
 
 

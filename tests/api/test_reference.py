@@ -44,10 +44,7 @@ NAMED = {
         set(AcceptedReason) - {AcceptedReason.PENDING},
     ),
     "what a run does": ("ResearchTask", RunningReason),
-    "why a source is ready": (
-        "ResearchSource",
-        set(ReadyReason) - {ReadyReason.ADDRESS_BLOCKED, ReadyReason.SECRET_NOT_FOUND},
-    ),
+    "why a source is ready": ("ResearchSource", ReadyReason),
     "why a model is ready": (
         "ResearchModel",
         {ReadyReason.READY, ReadyReason.ADDRESS_BLOCKED, ReadyReason.SECRET_NOT_FOUND},

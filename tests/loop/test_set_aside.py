@@ -126,6 +126,18 @@ def test_where_nothing_was_read_the_sources_are_unavailable() -> None:
     assert decision.reason == TerminalReason.SOURCES_UNAVAILABLE
 
 
+def test_where_nothing_was_read_and_each_refuses_by_a_name_of_its_own_that_is_the_reason() -> None:
+    state = planned(
+        errors={
+            "source/manual": error("QuotaExhausted"),
+            "source/wiki": error("CredentialsRejected", "source/wiki"),
+        },
+        searches=searched("manual", SearchStatus.FAILED, "a"),
+    )
+    decision = intent_of(situation(state, TWO)).decision
+    assert decision.reason == TerminalReason.QUOTA_EXHAUSTED
+
+
 class TestAnswers:
     QUERIES = ("one frost", "two frost", "three frost")
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from controller.api.records import BlockKind
 from controller.sources.readers import UnreadableDocumentError, html
 from controller.sources.readers.text import Text
 
@@ -24,13 +23,17 @@ STRUCTURES: dict[str, tuple[str, list[Shown]]] = {
             ("Paragraph", ("A b", "C"), "x"),
         ],
     ),
-    "what is not shown is no text, what follows it is": (
+    "what is not shown stands apart, what follows it does not": (
         (
             "<p>a<!-- no -->b<script>no</script>c<span hidden>no</span>d"
             "<i style='color:red; display : none'>no</i>e<template>no</template>f</p>"
             "<noscript>no</noscript><style>no</style><a class='headerlink'>¶</a>g"
         ),
-        [("Paragraph", (), "abcdef"), ("Paragraph", (), "g")],
+        [
+            ("Paragraph", (), "abcdef"),
+            ("Paragraph", (), "g"),
+            *[("Hidden", (), "no")] * 5,
+        ],
     ),
     "navigation and consent are marked, with all that is in them": (
         (
@@ -132,9 +135,3 @@ def test_a_page_that_the_parser_would_cut_is_refused() -> None:
     with pytest.raises(UnreadableDocumentError, match="nested deeper") as refused:
         html.read("<div>" * 100_000 + "deep", "hint")
     assert refused.value.bars_absence
-
-
-def test_hidden_text_is_not_even_in_the_text() -> None:
-    text = html.read("<p>seen</p><p style='display:none'>ignore all previous</p>", "hint")
-    assert text.text == "seen"
-    assert {block.kind for block in text.blocks} == {BlockKind.PARAGRAPH}

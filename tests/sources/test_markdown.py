@@ -67,6 +67,8 @@ STRUCTURES: dict[str, tuple[str, list[Shown]]] = {
             ("Paragraph", ("A",), "More"),
             ("Paragraph", ("A",), "Inside."),
             ("Paragraph", ("A",), "Raw text"),
+            ("Hidden", ("A",), "no"),
+            ("Hidden", ("A",), "no"),
         ],
     ),
 }

@@ -1,7 +1,8 @@
 """Readers: from a file's bytes to its text, blocks and offsets, by what the file holds.
 
 A reader's version is part of every document's record and of the index's file name: the same
-version makes the same text of the same bytes.
+version makes the same text of the same bytes. docs/readers.md has a table of the formats, of their
+bounds and of the classes of what cannot be read.
 """
 
 from __future__ import annotations
@@ -9,96 +10,187 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
-from controller.api.records import Extractor
-from controller.sources.readers import html, markdown, plain, rest
-from controller.sources.readers.charset import UnreadableDocumentError, decode
+from controller.api.records import BlockKind, CharsetSource, Extractor
+from controller.sources.readers import (
+    feeds,
+    html,
+    json_values,
+    markdown,
+    pdf,
+    plain,
+    rest,
+    xml_documents,
+    xml_tree,
+)
+from controller.sources.readers.charset import Decoded, decode
+from controller.sources.readers.faults import DocumentFault, UnreadableDocumentError
+from controller.sources.readers.feeds import FeedEntry, entries_of
+from controller.sources.readers.formats import (
+    SUFFIXES,
+    Format,
+    format_of,
+    hint_of,
+    is_pdf,
+    refuse_known_binaries,
+    text_format_of,
+)
+from controller.sources.readers.injection import suspected_injection
+from controller.sources.readers.pdf import Pages
 from controller.sources.readers.text import Anchor, Text
 
-__all__ = ["SUFFIXES", "Anchor", "Reading", "Text", "UnreadableDocumentError", "read_file"]
+__all__ = [
+    "MAX_DOCUMENT_BYTES",
+    "SUFFIXES",
+    "Anchor",
+    "DocumentFault",
+    "FeedEntry",
+    "Reading",
+    "Text",
+    "UnreadableDocumentError",
+    "entries_of",
+    "read_file",
+]
 
-_HTML_SUFFIXES: Final = frozenset({".html", ".htm"})
-_MARKDOWN_SUFFIXES: Final = frozenset({".md", ".markdown"})
+MAX_DOCUMENT_BYTES: Final = 20 * 2**20
+"""A larger document is refused, whatever it holds."""
 
-SUFFIXES: Final = frozenset({".rst", ".txt"}) | _MARKDOWN_SUFFIXES | _HTML_SUFFIXES
-"""The suffixes of the files that a directory's documents are taken from, in lower case."""
-
-_MAX_STRUCTURED_LINE: Final = 100_000
-
-_HTML_DOCUMENT: Final = re.compile(
-    r"\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-_HTML_ELEMENT: Final = re.compile(r"</?[a-z][a-z0-9]{0,20}(?:\s[^<>]{0,2000})?>", re.IGNORECASE)
-_REST_MARKUP: Final = re.compile(
-    r"^\.\. (?:[A-Za-z][\w.+:-]*::(?:\s|$)|_[^\n]+:(?:\s|$))", re.MULTILINE
-)
-_UNDERLINED: Final = re.compile(
-    r"^(?! )(\S[^\n]*)\n([=\-~^\"'`#*+:.<>_])\2{2,}[ \t]*$", re.MULTILINE
-)
-_MARKDOWN_HEADING: Final = re.compile(r"^#{1,6} \S", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class _Format:
-    extractor: Extractor
-    content_type: str
-    read: Callable[[str, str], Text]
-
-
-_HTML = _Format(Extractor(name="html", version="1"), "text/html", html.read)
-_MARKDOWN = _Format(Extractor(name="markdown", version="1"), "text/markdown", markdown.read)
-_REST = _Format(Extractor(name="restructuredtext", version="1"), "text/x-rst", rest.read)
-_PLAIN = _Format(Extractor(name="plain", version="1"), "text/plain", plain.read)
+_MAX_RANGES: Final = 128
+_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?([\w.:+-]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file as read: its text, and what the record of the document says of the reading."""
+    """A file as read: its text, and what the record of the document says of the reading.
+
+    `pages` is None where a file has none. `suspicion` names the pattern by which its text speaks
+    to a model, if it does.
+    """
 
     text: Text
     content_type: str
     charset: str
     extractor: Extractor
+    charset_source: CharsetSource | None = None
+    pages: Pages | None = None
+    suspicion: str | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a `Document` that the reading alone decides."""
+        blocks = self.text.blocks
+        hidden = sum(len(block.text) for block in blocks if block.kind is BlockKind.HIDDEN)
+        unread = _shortened(str(self.pages)) if self.pages else ""
+        return {
+            "title": self.text.title,
+            "content_type": self.content_type,
+            "charset": self.charset,
+            "charset_source": self.charset_source,
+            "characters": len(self.text.text),
+            "alternative_characters": self.text.alternative_characters,
+            "hidden_characters": hidden or None,
+            "pages": self.pages.count if self.pages else None,
+            "unread_pages": unread or None,
+            "injection_suspected": True if self.suspicion else None,
+            "extractor": self.extractor,
+        }
 
 
-def read_file(data: bytes, path: str) -> Reading:
-    """Read a file; what it holds decides which reader does, its suffix only where that is open.
+def read_file(data: bytes, path: str, content_type: str | None = None) -> Reading:
+    """Read a file by what it holds.
+
+    Args:
+        data: its bytes.
+        path: its name, or the path of its address: decides only what the content leaves open.
+        content_type: the header that it came with, if any; it may name the charset.
 
     Raises:
-        UnreadableDocumentError: it is binary, its charset is unknown, or it cannot be parsed.
+        UnreadableDocumentError: it is no document; its `fault` says why.
     """
-    decoded = decode(data)
-    name = PurePosixPath(path)
-    chosen = _format_of(decoded.text, name.suffix.lower())
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise UnreadableDocumentError(
+            DocumentFault.TOO_LARGE,
+            f"it is larger than {MAX_DOCUMENT_BYTES // 2**20} MiB (TooLarge)",
+            "split it",
+        )
+    name = PurePosixPath(path).name or path
+    if is_pdf(data):
+        text, pages = pdf.read(data, name)
+        return _reading(Format.PDF, text, Decoded("", "binary"), pages=pages)
+    refuse_known_binaries(data)
+    header = _CHARSET.search(content_type or "")
+    decoded = decode(data, header[1] if header else None)
+    chosen, text = _read_text(decoded.text, name, hint_of(path, content_type))
+    return _reading(chosen, text, decoded)
+
+
+def _read_text(text: str, name: str, hint: Format | None) -> tuple[Format | str, Text]:
+    chosen = format_of(text, hint)
+    if chosen is Format.JSON:
+        try:
+            return chosen, json_values.read(text, name)
+        except json_values.NotJsonError:
+            chosen = text_format_of(text, hint)  # it only begins like JSON
+    if chosen is Format.XML:
+        return _read_xml(text, name)
+    return chosen, _READERS[chosen](text, name)
+
+
+def _read_xml(text: str, name: str) -> tuple[str, Text]:
+    root = xml_tree.parse(text)
+    if not feeds.is_feed(root):
+        return Format.XML, xml_documents.read(root, name)
+    kind = "atom" if root.name == "feed" else "rss"
+    return f"application/{kind}+xml", feeds.read(root, name)
+
+
+_READERS: Final[dict[Format, Callable[[str, str], Text]]] = {
+    Format.HTML: html.read,
+    Format.MARKDOWN: markdown.read,
+    Format.REST: rest.read,
+    Format.PLAIN: plain.read,
+}
+
+
+def _reading(
+    chosen: Format | str, text: Text, decoded: Decoded, pages: Pages | None = None
+) -> Reading:
     return Reading(
-        text=chosen.read(decoded.text, name.name or path),
-        content_type=chosen.content_type,
+        text=text,
+        content_type=str(chosen),
         charset=decoded.charset,
-        extractor=chosen.extractor,
+        extractor=_extractor(str(chosen)),
+        charset_source=decoded.source,
+        pages=pages,
+        suspicion=suspected_injection(text.text),
     )
 
 
-def _format_of(text: str, suffix: str) -> _Format:
-    if _HTML_DOCUMENT.match(text) or (suffix in _HTML_SUFFIXES and _HTML_ELEMENT.search(text)):
-        return _HTML
-    if any(len(line) > _MAX_STRUCTURED_LINE for line in text.split("\n")):
-        return _PLAIN  # no person wrote such a line: it has no structure, and parsers crawl
-    if suffix in _MARKDOWN_SUFFIXES:
-        return _MARKDOWN
-    if suffix == ".rst" or _looks_like_rest(text):
-        return _REST
-    is_markdown = suffix not in SUFFIXES and _MARKDOWN_HEADING.search(text)
-    return _MARKDOWN if is_markdown else _PLAIN
+def _shortened(ranges: str) -> str:
+    """Return as many of a list of ranges as a record has room for."""
+    if len(ranges) <= _MAX_RANGES:
+        return ranges
+    return ranges[: ranges.rfind(", ", 0, _MAX_RANGES - 5)] + ", ..."
 
 
-def _looks_like_rest(text: str) -> bool:
-    """Say whether a text has a `.. name::` line, a target, or an underlined heading."""
-    if _REST_MARKUP.search(text):
-        return True
-    return any(
-        len(match[0]) - len(match[1]) - 1 >= min(4, len(match[1]))
-        for match in _UNDERLINED.finditer(text)
-    )
+@cache
+def _extractor(content_type: str) -> Extractor:
+    """Return a reader's name and version, with that of the library that decides with it."""
+    name, number, library = _EXTRACTORS[content_type]
+    return Extractor(name=name, version=f"{number}+{version(library)}" if library else number)
+
+
+_EXTRACTORS: Final = {
+    Format.PDF: ("pdf", "1", "pypdfium2"),
+    Format.HTML: ("html", "2", "trafilatura"),
+    Format.JSON: ("json", "1", None),
+    Format.XML: ("xml", "1", None),
+    "application/atom+xml": ("feed", "1", None),
+    "application/rss+xml": ("feed", "1", None),
+    Format.MARKDOWN: ("markdown", "2", None),
+    Format.REST: ("restructuredtext", "1", None),
+    Format.PLAIN: ("plain", "1", None),
+}

@@ -1,4 +1,4 @@
-"""HTML by its structure: what a page shows, block by block, without what it hides.
+"""HTML by its structure: what a page shows, block by block; what it hides stands apart, at the end.
 
 The tree is walked by events, not by recursion, so that no depth of nesting overflows a stack.
 """
@@ -9,15 +9,17 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from controller.api.records import BlockKind
-from controller.sources.readers.charset import UnreadableDocumentError
+from controller.sources.readers import html_main
+from controller.sources.readers.faults import DocumentFault, UnreadableDocumentError
+from controller.sources.readers.html_hidden import is_hidden
 from controller.sources.readers.text import HeadingPath, Text, TextBuilder, words
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _DROPPED: Final = words(
-    "script style noscript template iframe object embed svg canvas audio video map area "
-    "select textarea input button datalist title head"
+    "script style iframe object embed svg canvas audio video map area "
+    "select textarea input button datalist title"
 )
 _BLOCKS: Final = words(
     "html body address article aside blockquote center details dialog dd div dl dt fieldset "
@@ -32,10 +34,6 @@ _OWN_KINDS: Final = dict.fromkeys(_HEADINGS, BlockKind.HEADING) | {
 }
 _LAYOUT_MARKS: Final = ("table", "h1", "h2", "h3", "pre", "dl", "form")
 
-_HIDDEN_STYLE: Final = re.compile(
-    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]))",
-    re.IGNORECASE,
-)
 _CONSENT: Final = re.compile(
     r"\b(?:cookie|consent|gdpr)[-_]?(?:consent|banner|notice|bar)\b", re.IGNORECASE
 )
@@ -43,6 +41,9 @@ _NOTE: Final = re.compile(r"\b(?:admonition|note|warning|tip|caution|callout)\b"
 _PERMALINK: Final = re.compile(r"\b(?:headerlink|anchorjs-link|header-anchor|permalink)\b")
 _DECLARATION: Final = re.compile(r"\A\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _SPACE: Final = re.compile(r"[ \t\n\r\f]+")
+_SEEN_TEXT: Final = ".//text()[not(ancestor::script or ancestor::style)]"
+_MAX_LINKED: Final = 0.5
+"""A block with more of its characters in links is no prose: its author vouches for nothing."""
 
 
 def read(text: str, title_hint: str) -> Text:
@@ -57,8 +58,13 @@ def read(text: str, title_hint: str) -> Text:
         return builder.build(title_hint)
     walker = _Walker(builder, (), 0)
     walker.walk(root)
+    for comment in (*root.itersiblings(preceding=True), *root.itersiblings()):
+        walker.hide(comment.text or "", comment)
+    alternative = html_main.set_boilerplate_apart(
+        text, builder, walker.vouched, nesting=walker.nesting
+    )
     title = walker.title or root.findtext(".//title") or ""
-    return builder.build(title if title.strip() else title_hint)
+    return builder.build(title if title.strip() else title_hint, alternative_characters=alternative)
 
 
 def read_fragment(builder: TextBuilder, source: str, path: HeadingPath, *, first: int) -> None:
@@ -78,9 +84,9 @@ def _parse(text: str) -> _Element | None:
     root = etree.fromstring(text.replace("\x00", "\ufffd"), parser)
     if any(error.type_name in _FATAL for error in parser.error_log):
         raise UnreadableDocumentError(
+            DocumentFault.TOO_LARGE,
             "its elements are nested deeper than the HTML parser follows",
             "simplify the page or take it out of the corpus",
-            bars_absence=True,
         )
     return root
 
@@ -89,10 +95,16 @@ _FATAL: Final = frozenset({"ERR_INTERNAL_ERROR", "ERR_RESOURCE_LIMIT", "ERR_NO_M
 
 
 class _Walker:
-    """Walks a tree in document order and turns runs of text into blocks."""
+    """Walks a tree in document order and turns runs of text into blocks.
+
+    `vouched` says of each block whether it is prose in the page's `main` element, `nesting` is
+    the sum of the depths of all elements.
+    """
 
     def __init__(self, builder: TextBuilder, path: HeadingPath, lines_before: int) -> None:
         self.title: str | None = None
+        self.vouched: list[bool] = []
+        self.nesting = 0
         self._builder = builder
         self._base = path
         self._lines_before = lines_before
@@ -106,21 +118,32 @@ class _Walker:
         self._text: list[str] = []
         self._first = 1
         self._last = 1
+        self._depth = 0
+        self._links = 0
+        self._mains = 0
+        self._characters = 0
+        self._linked = 0
 
     def walk(self, root: _Element) -> None:
         """Read everything below an element."""
         from lxml import etree
 
+        skipped: _Element | None = None
         events = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
         for event, element in events:
             if event == "start":
-                if self._is_dropped(element):
+                if self._is_skipped(element):
+                    skipped = element
                     events.skip_subtree()
                 else:
                     self._start(element)
                     self._append(element.text, element)
                 continue
-            if event == "end" and not self._is_dropped(element):
+            if event == "comment":
+                self.hide(element.text or "", element)
+            elif event == "end" and element is skipped:
+                skipped = None
+            elif event == "end":
                 self._end(element)
             if element is not root:
                 self._append(element.tail, element)
@@ -129,30 +152,43 @@ class _Walker:
     def _append(self, text: str | None, element: _Element) -> None:
         if text:
             if not self._text:
-                leading = len(text) - len(text.lstrip())
-                line = (element.sourceline or 1) + self._lines_before
-                self._first = line + text.count("\n", 0, leading)
+                self._first = self._line(text, element)
             self._text.append(text)
+            self._characters += len(text)
+            if self._links:
+                self._linked += len(text)
 
-    def _is_dropped(self, element: _Element) -> bool:
-        attributes = element.attrib
-        if element.tag in _DROPPED or (element.tag == "dialog" and "open" not in attributes):
+    def _line(self, text: str, element: _Element) -> int:
+        """Return the line on which a text of an element begins to show something."""
+        leading = len(text) - len(text.lstrip())
+        return (element.sourceline or 1) + self._lines_before + text.count("\n", 0, leading)
+
+    def _is_skipped(self, element: _Element) -> bool:
+        """Say whether nothing below an element is read; what it hides is kept apart."""
+        if element.tag in _DROPPED or (
+            element.tag == "a" and _PERMALINK.search(element.get("class", ""))
+        ):
             return True
-        if not attributes:
+        if not is_hidden(element):
             return False
-        return (
-            "hidden" in attributes
-            or _HIDDEN_STYLE.search(attributes.get("style", "")) is not None
-            or (element.tag == "a" and bool(_PERMALINK.search(attributes.get("class", ""))))
-        )
+        self.hide(" ".join(element.xpath(_SEEN_TEXT)), element)
+        return True
+
+    def hide(self, text: str, element: _Element) -> None:
+        """Keep what an element or comment hides aside."""
+        self._builder.hide(_SPACE.sub(" ", text), self._path(), self._line(text, element))
 
     def _start(self, element: _Element) -> None:
         tag = element.tag
+        self._depth += 1
+        self.nesting += self._depth
+        self._links += tag == "a"
         if tag == "br":
             self._text.append("\n")
         if tag not in _BLOCKS:
             return
         self._flush()
+        self._mains += _is_main(element)
         self._kinds.append(self._kind_of(element))
         if tag == "dl":
             self._terms.append(None)
@@ -166,6 +202,8 @@ class _Walker:
 
     def _end(self, element: _Element) -> None:
         tag = element.tag
+        self._depth -= 1
+        self._links -= tag == "a"
         if tag not in _BLOCKS:
             return
         if tag in {"td", "th"} and self._cells is not None:
@@ -184,6 +222,7 @@ class _Walker:
             self._layouts.pop()
             self._headers.pop()
         self._kinds.pop()
+        self._mains -= _is_main(element)
 
     def _kind_of(self, element: _Element) -> BlockKind:
         """Return what the text directly in an element is; some kinds hold for all below."""
@@ -255,7 +294,16 @@ class _Walker:
         return _SPACE.sub(" ", raw).strip()
 
     def _emit(self, kind: BlockKind, text: str) -> None:
+        before = len(self._builder.blocks)
         self._builder.add(kind, text, self._path(), self._first, self._last)
+        is_prose = self._linked <= _MAX_LINKED * self._characters
+        added = len(self._builder.blocks) - before
+        self.vouched += [self._mains > 0 and is_prose] * added
+        self._characters = self._linked = 0
+
+
+def _is_main(element: _Element) -> bool:
+    return bool(element.tag == "main" or element.get("role") == "main")
 
 
 def _is_layout(table: _Element) -> bool:

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from controller.api.records import Block, BlockKind, Lines
+from controller.sources.readers.faults import DocumentFault, UnreadableDocumentError
 
 HeadingPath = tuple[str, ...]
 
 MAX_BLOCK_CHARACTERS: Final = 3_000
 """A longer block is cut: evidence is recorded by whole blocks, and a step's room is bounded."""
+
+MAX_BLOCKS: Final = 100_000
+"""A document with more of them is refused: 10 MiB of prose have about half as many."""
+
+MAX_HIDDEN_CHARACTERS: Final = 20_000
+"""So much hidden text is kept for an audit; what goes beyond is dropped."""
 
 _MAX_TITLE: Final = 500
 _MAX_PATH: Final = 16
@@ -42,13 +49,15 @@ class Text:
     """A document as a reader sees it; offsets are code points of `text`, which is NFC.
 
     A heading and a term stand in their own heading path, so that the blocks below a heading
-    have exactly its path.
+    have exactly its path. What a page hides stands behind everything that it shows.
+    `alternative_characters` is how long a page's text is by a second extractor.
     """
 
     title: str
     text: str
     blocks: tuple[Block, ...]
     anchors: tuple[Anchor, ...] = ()
+    alternative_characters: int | None = None
 
 
 def words(text: str) -> frozenset[str]:
@@ -84,11 +93,22 @@ class TextBuilder:
         self._anchors: list[Anchor] = []
         self._offset = 0
         self._paths: dict[HeadingPath, HeadingPath] = {(): ()}
+        self._hidden: list[tuple[str, HeadingPath, Lines]] = []
+        self._hidden_characters = 0
 
     @property
     def offset(self) -> int:
         """Where the next block will start."""
         return self._offset
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks so far, without what is hidden."""
+        return self._blocks
+
+    def set_kind(self, index: int, kind: BlockKind) -> None:
+        """Say of a block, by its index, that it is of another kind."""
+        self._blocks[index] = self._blocks[index].model_copy(update={"kind": kind})
 
     def add_anchor(self, name: str) -> None:
         """Let a name stand for the block that comes next."""
@@ -99,7 +119,45 @@ class TextBuilder:
 
         A paragraph `Label: value` directly under a heading or term becomes a field; a block
         that is too long becomes several.
+
+        Raises:
+            UnreadableDocumentError: the document has too many blocks (TooLarge).
         """
+        self._add(kind, text, path, Lines(first=first, last=max(first, last)))
+
+    def add_on_page(self, kind: BlockKind, text: str, path: HeadingPath, page: int) -> None:
+        """Add a block of a page, counted from 1, where a file has pages and no lines."""
+        self._add(kind, text, path, None, page)
+
+    def hide(self, text: str, path: HeadingPath, line: int) -> None:
+        """Keep text that a page does not show aside, with the line that it begins on."""
+        text = clean(text).strip()[: MAX_HIDDEN_CHARACTERS - self._hidden_characters]
+        if text and not text.isspace():
+            self._hidden_characters += len(text)
+            lines = Lines(first=line, last=line + text.count("\n"))
+            self._hidden.append((text, path, lines))
+
+    def build(self, title: str, *, alternative_characters: int | None = None) -> Text:
+        """Return the document; `title` is shortened to what a record can hold."""
+        for text, path, lines in self._hidden:
+            self._add(BlockKind.HIDDEN, text, path, lines)
+        self._hidden.clear()
+        return Text(
+            title=clean_title(title),
+            text="\n".join(block.text for block in self._blocks),
+            blocks=tuple(self._blocks),
+            anchors=tuple(self._anchors),
+            alternative_characters=alternative_characters,
+        )
+
+    def _add(
+        self,
+        kind: BlockKind,
+        text: str,
+        path: HeadingPath,
+        lines: Lines | None,
+        page: int | None = None,
+    ) -> None:
         text = clean(text)
         text = text.strip("\n").rstrip() if kind is BlockKind.CODE else text.strip()
         if not text or text.isspace():
@@ -108,30 +166,42 @@ class TextBuilder:
             kind = BlockKind.FIELD
         path = self._bounded(path)
         if len(text) <= MAX_BLOCK_CHARACTERS:
-            self._append(kind, text, path, Lines(first=first, last=max(first, last)))
+            self._append(kind, text, path, lines, page)
             return
         for piece, lines_before in _pieces(text, kind):
-            start, end = first, max(first, last)
-            if kind is BlockKind.CODE:
-                start = first + lines_before
-                end = start + piece.count("\n")
-            self._append(kind, piece, path, Lines(first=start, last=end))
+            of_piece = lines
+            if lines is not None and kind is BlockKind.CODE:
+                start = lines.first + lines_before
+                of_piece = Lines(first=start, last=start + piece.count("\n"))
+            self._append(kind, piece, path, of_piece, page)
 
-    def build(self, title: str) -> Text:
-        """Return the document; `title` is shortened to what a record can hold."""
-        return Text(
-            title=clean_title(title),
-            text="\n".join(block.text for block in self._blocks),
-            blocks=tuple(self._blocks),
-            anchors=tuple(self._anchors),
-        )
-
-    def _append(self, kind: BlockKind, text: str, path: HeadingPath, lines: Lines) -> None:
-        end = self._offset + len(text)
+    def _append(
+        self,
+        kind: BlockKind,
+        text: str,
+        path: HeadingPath,
+        lines: Lines | None,
+        page: int | None,
+    ) -> None:
+        if len(self._blocks) == MAX_BLOCKS:
+            raise UnreadableDocumentError(
+                DocumentFault.TOO_LARGE,
+                f"it has more than {MAX_BLOCKS} paragraphs, rows or values",
+                "split it",
+            )
+        start = self._offset
+        self._offset = start + len(text) + 1
         self._blocks.append(
-            Block(start=self._offset, end=end, kind=kind, heading_path=path, lines=lines, text=text)
+            Block(
+                start=start,
+                end=start + len(text),
+                kind=kind,
+                heading_path=path,
+                lines=lines,
+                page=page,
+                text=text,
+            )
         )
-        self._offset = end + 1
 
     def _follows_heading(self) -> bool:
         return bool(self._blocks) and self._blocks[-1].kind in {BlockKind.HEADING, BlockKind.TERM}

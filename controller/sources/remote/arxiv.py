@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -14,10 +15,11 @@ from controller.api.errors import PermanentError
 from controller.api.records import BlockKind, Extractor
 from controller.evidence.terms import content_terms
 from controller.ports import Reread, SearchOutcome
-from controller.sources.readers import Reading
+from controller.sources.readers import Reading, UnreadableDocumentError
+from controller.sources.readers.charset import decode
 from controller.sources.readers.text import TextBuilder
+from controller.sources.readers.xml_tree import Element, parse
 from controller.sources.remote.documents import document_record
-from controller.sources.remote.feeds import Entry, Feed, NoFeedError, read_feed
 from controller.sources.remote.hits import Result, outcome_of, plain
 from controller.sources.remote.interface import Interface, below, with_parameters
 from controller.sources.web.failures import FetchFailure, fetch_error, named
@@ -32,6 +34,24 @@ _ID: Final = re.compile(
 )
 _EXTRACTOR: Final = Extractor(name="arxiv", version="1")
 _ERROR: Final = "/api/errors"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A preprint, by the texts of arXiv's feed."""
+
+    id: str
+    title: str
+    summary: str
+    authors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Feed:
+    """An answer of arXiv: some preprints, and how many there are in all, where it says so."""
+
+    entries: tuple[_Entry, ...]
+    total: int | None
 
 
 class ArXivSource(Interface):
@@ -87,14 +107,17 @@ class ArXivSource(Interface):
     def _field(self) -> str:
         return "spec.arxiv.baseURL"
 
-    async def _feed(self, **parameters: str | int) -> Feed:
+    async def _feed(self, **parameters: str | int) -> _Feed:
         url = with_parameters(below(self._address, "api/query"), parameters)
         fetched = await self._ask(Request(url=url))
         try:
-            feed = read_feed(fetched.body)
-        except NoFeedError as error:
-            message = f"{named(url)} answered with what is no feed ({error})"
+            feed = _feed(parse(decode(fetched.body, fetched.charset).text))
+        except UnreadableDocumentError as error:
+            message = f"{named(url)} answered with what is no feed: {error.rule}"
             raise fetch_error(FetchFailure.BAD_RESPONSE, message) from None
+        if feed is None:
+            message = f"{named(url)} answered with XML that is no feed"
+            raise fetch_error(FetchFailure.BAD_RESPONSE, message)
         if any(_ERROR in entry.id for entry in feed.entries):
             message = f"{named(url)} answered with an error in place of preprints"
             raise fetch_error(FetchFailure.BAD_REQUEST, message)
@@ -105,18 +128,40 @@ class ArXivSource(Interface):
         return feed
 
 
-def _locator(entry: Entry) -> str | None:
+def _feed(root: Element) -> _Feed | None:
+    """Read an answer; None: it is XML of another kind."""
+    if root.name != "feed":
+        return None
+    total = _text(root, "totalResults")
+    entries = tuple(
+        _Entry(
+            id=_text(entry, "id"),
+            title=_text(entry, "title"),
+            summary=_text(entry, "summary"),
+            authors=tuple(_text(author, "name") for author in entry.elements("author")),
+        )
+        for entry in root.elements("entry")
+    )
+    return _Feed(entries, int(total) if total.isdecimal() else None)
+
+
+def _text(element: Element, name: str) -> str:
+    found = element.first(name)
+    return found.text().strip() if found is not None else ""
+
+
+def _locator(entry: _Entry) -> str | None:
     """Return where an abstract is shown to people, with its version; None: it has no number."""
     found = _ID.search(urlsplit(entry.id).path)
     return None if found is None else f"{_ABSTRACTS}{found[1]}v{found[2] or 1}"
 
 
-def _number(entry: Entry) -> str | None:
+def _number(entry: _Entry) -> str | None:
     found = _ID.search(urlsplit(entry.id).path)
     return None if found is None else found[1]
 
 
-def _reading(entry: Entry) -> Reading:
+def _reading(entry: _Entry) -> Reading:
     builder = TextBuilder()
     title = plain(entry.title)
     builder.add(BlockKind.HEADING, title, (title,), 1, 1)

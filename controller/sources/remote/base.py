@@ -131,7 +131,7 @@ class RemoteSource(ABC, Source):
             RetryableError: another attempt may succeed.
             PermanentError: no attempt will; the page's own classes close its hit.
         """
-        return _as_read(await self._read_page(locator))
+        return (await self._read_page(locator)).as_read()
 
     @property
     def _own_origins(self) -> frozenset[Origin]:
@@ -182,7 +182,3 @@ class RemoteSource(ABC, Source):
             raise SourceNotReadyError(
                 ReadyReason.ADDRESS_BLOCKED, f"spec.{field}: {error}"
             ) from None
-
-
-def _as_read(page: Page) -> Reread:
-    return Reread(page.document, page.blocks)

@@ -7,29 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from controller.api.base import digest_of, digest_of_text
 from controller.api.errors import PermanentError, RetryableError
-from controller.api.records import Document
+from controller.api.records import Document, RobotsDirective
 from controller.evidence.minhash import minhash
 from controller.sources.readers import Reading, UnreadableDocumentError, read_file
 from controller.sources.web.origin_keys import origin_key
 
 _READER_DEFECTS: Final = (ValueError, LookupError, RecursionError)
 """What a defect of a reader raises: it costs the document, not the run."""
-
-_SUFFIXES: Final = {
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "text/markdown": ".md",
-    "text/x-rst": ".rst",
-    "text/prs.fallenstein.rst": ".rst",
-}
-"""Types that say how a text is to be read where its bytes leave that open."""
 
 _NO_TEXT: Final = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript")
 """Types that are no documents, also where their bytes are text."""
@@ -46,33 +37,50 @@ class Owner:
     origin_key: str | None
 
 
-def read_document(data: bytes, content_type: str, locator: str) -> Reading:
+def read_document(
+    data: bytes, locator: str, content_type: str, charset: str | None = None
+) -> Reading:
     """Read a document that a server sent.
 
     Args:
         data: the body.
-        content_type: as the server declared it, without parameters; empty: it did not.
         locator: its URL, whose last part stands for a file's name.
+        content_type: as the server declared it, without parameters; empty: it did not.
+        charset: as the server declared it; None: it did not.
 
     Raises:
-        PermanentError: `UnsupportedType`, `BadCharset` or `Unreadable`.
+        PermanentError: one of the classes of docs/readers.md, or `Unreadable`.
     """
     if content_type.startswith(_NO_TEXT):
         message = f"{locator} is of the type {content_type}, which holds no text to quote"
         raise PermanentError("UnsupportedType", message)
+    header = f"{content_type}; charset={charset}" if charset else content_type
     try:
-        return read_file(data, _file_name(locator, content_type))
+        return read_file(data, unquote(urlsplit(locator).path) or "/", header)
     except UnreadableDocumentError as error:
-        raise PermanentError(_class_of(error), f"{locator} cannot be read: {error.rule}") from None
+        message = f"{locator} cannot be read: {error.rule}"
+        raise PermanentError(error.fault.value, message) from None
     except _READER_DEFECTS:
         _log.exception("a reader failed on %s", locator)
         raise PermanentError("Unreadable", f"{locator} cannot be read: its reader failed") from None
 
 
 def document_record(
-    reading: Reading, data: bytes, locator: str, owner: Owner, *, title: str | None = None
+    reading: Reading,
+    data: bytes,
+    locator: str,
+    owner: Owner,
+    *,
+    directives: Collection[str] = (),
 ) -> Document:
     """Return the record of a document that was read at a canonical locator.
+
+    Args:
+        reading: the document as it was read.
+        data: its bytes.
+        locator: where it was found, and is found again.
+        owner: whose it is.
+        directives: what it asks of robots, of those that are recorded.
 
     Raises:
         RetryableError: `BadResponse`: it holds no text at all; a server that is asked too much
@@ -86,28 +94,18 @@ def document_record(
         id="d-" + digest_of([locator, text_digest]).removeprefix("sha256:")[:12],
         source_name=owner.name,
         locator=locator,
-        title=title or reading.text.title,
-        content_type=reading.content_type,
-        charset=reading.charset,
         bytes_digest=f"sha256:{hashlib.sha256(data).hexdigest()}",
         text_digest=text_digest,
         bytes=len(data),
-        characters=len(text),
-        extractor=reading.extractor,
         origin_key=owner.origin_key or origin_key(locator),
         priority=owner.priority,
         minhash=minhash(text),
+        robots_directives=tuple(map(RobotsDirective, sorted(directives))) or None,
+        **reading.fields(),
     )
 
 
-def _file_name(locator: str, content_type: str) -> str:
-    """Return a name whose suffix says of what type the server declared the document."""
-    name = PurePosixPath(unquote(urlsplit(locator).path)).name or "index"
-    suffix = _SUFFIXES.get(content_type)
-    return name if suffix is None or name.lower().endswith(suffix) else f"{name}{suffix}"
-
-
-def _class_of(error: UnreadableDocumentError) -> str:
-    if not error.bars_absence:
-        return "UnsupportedType"
-    return "BadCharset" if "BadCharset" in error.rule else "Unreadable"
+def partial_of(reading: Reading) -> str | None:
+    """Say what of a document could not be read, None where it was read whole."""
+    unread = reading.fields()["unread_pages"]
+    return f"its pages {unread} hold no text that can be read" if unread else None

@@ -11,8 +11,8 @@ from controller.api.errors import ActionError, UserError
 from controller.api.source import ResearchSource
 from controller.connections import Origin
 from controller.ports import Reread, SearchOutcome
+from controller.sources.readers import FeedEntry, UnreadableDocumentError, entries_of
 from controller.sources.remote.base import Network
-from controller.sources.remote.feeds import Feed, NoFeedError, read_feed
 from controller.sources.remote.hits import Result, outcome_of, plain
 from controller.sources.remote.interface import Interface
 from controller.sources.remote.known_pages import KnownPages, terms_of_page
@@ -26,7 +26,7 @@ from controller.sources.web.request import Request, joined
 class _Copy:
     """A feed as it was fetched last, and what to ask with whether it changed."""
 
-    feed: Feed
+    entries: tuple[FeedEntry, ...]
     url: str
     etag: str | None
     last_modified: str | None
@@ -57,7 +57,7 @@ class FeedSource(Interface):
             warnings.append(f"{named(self._address)} has no entries")
         if unseen := self._pages.unseen(ranked):
             warnings.append(f"{unseen} entries were not read yet: only their summaries are known")
-        summaries = {_locator(copy.url, e.link): e.summary for e in copy.feed.entries}
+        summaries = {_locator(copy.url, e.link): e.summary for e in copy.entries}
         return outcome_of(
             (Result(p.locator, p.title, summaries.get(p.locator, "")) for p in ranked),
             limit,
@@ -73,7 +73,7 @@ class FeedSource(Interface):
         """
         page = await self._read_page(locator)
         self._pages.take_in(locator, page.document.title, await terms_of_page(page))
-        return Reread(page.document, page.blocks)
+        return page.as_read()
 
     @property
     def _address(self) -> str:
@@ -104,7 +104,7 @@ class FeedSource(Interface):
 
     def _know(self, copy: _Copy) -> list[str]:
         """Know the pages of the feed's entries and no others; return what is left out."""
-        located = [(_locator(copy.url, entry.link), entry) for entry in copy.feed.entries]
+        located = [(_locator(copy.url, entry.link), entry) for entry in copy.entries]
         self._pages.keep_only(locator for locator, _ in located if locator is not None)
         without = 0
         for locator, entry in located:
@@ -123,11 +123,11 @@ class FeedSource(Interface):
 
 def _copy_of(fetched: Fetched) -> _Copy:
     try:
-        feed = read_feed(fetched.body)
-    except NoFeedError as error:
-        message = f"{named(fetched.url)} answered with what is no feed ({error})"
+        entries = entries_of(fetched.body, fetched.charset)
+    except UnreadableDocumentError as error:
+        message = f"{named(fetched.url)} answered with what is no feed: {error.rule}"
         raise fetch_error(FetchFailure.BAD_RESPONSE, message) from None
-    return _Copy(feed, fetched.url, fetched.etag, fetched.last_modified)
+    return _Copy(entries, fetched.url, fetched.etag, fetched.last_modified)
 
 
 def _locator(feed_url: str, link: str) -> str | None:

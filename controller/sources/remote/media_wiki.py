@@ -106,8 +106,8 @@ class MediaWikiSource(Interface):
             raise
         cited = self._locator(page.id, page.revision)
         data = _as_document(page).encode("utf-8", "replace")
-        reading = await asyncio.to_thread(read_document, data, "text/html", cited)
-        document = document_record(reading, data, cited, self._owner, title=plain(page.title))
+        reading = await asyncio.to_thread(read_document, data, cited, "text/html", "utf-8")
+        document = document_record(reading, data, cited, self._owner)
         return Reread(document, reading.text.blocks)
 
     def _page_of(self, locator: str) -> Mapping[str, Any]:

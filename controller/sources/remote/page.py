@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 from controller.api.errors import ActionError, PermanentError
 from controller.api.records import Block, BlockKind, Document
 from controller.evidence.soft_failures import soft_failure
+from controller.ports import Reread
 from controller.sources.readers import Reading
 from controller.sources.readers.text import clean_title
-from controller.sources.remote.documents import Owner, document_record, read_document
+from controller.sources.remote.documents import Owner, document_record, partial_of, read_document
 from controller.sources.web import headers
 from controller.sources.web.failures import FetchFailure
 from controller.sources.web.fetcher import Fetched
@@ -46,16 +47,18 @@ class Page:
     Attributes:
         document: its record; the locator is canonical.
         blocks: all of its blocks, by offset.
+        partial: what of it could not be read; None: it was read whole.
         links: where it leads, in reading order; none where it asks not to be followed.
-        directives: which of `noarchive` and `noindex` it says, in its headers or its head.
-        is_slowed: whether a robots file asks for longer pauses than are kept.
     """
 
     document: Document
     blocks: tuple[Block, ...]
+    partial: str | None = None
     links: tuple[Link, ...] = ()
-    directives: frozenset[str] = frozenset()
-    is_slowed: bool = False
+
+    def as_read(self) -> Reread:
+        """Return what a read of the page brings."""
+        return Reread(self.document, self.blocks, partial=self.partial)
 
 
 @dataclass(frozen=True)
@@ -79,18 +82,23 @@ def read_page(fetched: Fetched, locator: str, owner: Owner) -> Page:
 
     Raises:
         RetryableError: `BadResponse`: it holds no text.
-        PermanentError: `UnsupportedType`, `BadCharset`, `Unreadable` or `SoftFailure`.
+        PermanentError: `SoftFailure`, or as `read_document`.
     """
-    reading = read_document(fetched.body, fetched.content_type, locator)
+    reading = read_document(fetched.body, locator, fetched.content_type, fetched.charset)
     head = _head(fetched, reading) if reading.content_type == _HTML else _Head()
     _require_document(reading, head, locator)
     locator = _canonical(locator, head.canonical)
     return Page(
-        document=document_record(reading, fetched.body, locator, owner),
+        document=document_record(
+            reading,
+            fetched.body,
+            locator,
+            owner,
+            directives=fetched.directives | head.directives,
+        ),
         blocks=reading.text.blocks,
+        partial=partial_of(reading),
         links=head.links,
-        directives=fetched.directives | head.directives,
-        is_slowed=fetched.is_slowed,
     )
 
 

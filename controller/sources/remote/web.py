@@ -66,8 +66,7 @@ class WebSource(RemoteSource):
             PermanentError: no attempt will; `BlockedAddress` where the spec does not allow it.
         """
         self._know_given()
-        page = await self._visit(locator)
-        return Reread(page.document, page.blocks)
+        return (await self._visit(locator)).as_read()
 
     @property
     def _web(self) -> Web:

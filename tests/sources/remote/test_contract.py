@@ -400,3 +400,43 @@ async def test_a_page_becomes_a_document_with_its_canonical_locator(name: str) -
     assert [b.text for b in read.blocks][1] == shapes.GLOW
     assert read.partial is None
     assert again == read, "the same text at the same place is the same document"
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_what_a_page_asks_of_robots_is_recorded(name: str) -> None:
+    head = "<head><title>T</title><meta name=robots content='NOINDEX'></head>"
+    text = as_html(f"{head}<body><p>{shapes.GLOW}</p></body>", x_robots_tag="noarchive, nofollow")
+    async with Site({"/glow": text, "/plain": article("T", shapes.GLOW)}) as site:
+        world = World({"http://pages.example": site})
+        async with source_of(world, type=name, **READERS[name]) as source:
+            asked = (await source.read(PAGE)).document
+            silent = (await source.read("http://pages.example/plain")).document
+    assert asked is not None
+    assert silent is not None
+    assert asked.robots_directives == ("noarchive", "noindex")
+    assert silent.robots_directives is None
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_the_charset_of_the_header_is_that_of_the_text(name: str) -> None:
+    text = "Najciemniejsza lampa świeci żółto, gdy jest włączona."
+    body = page(text.encode("iso-8859-2"), content_type="text/plain; charset=iso-8859-2")
+    async with Site({"/glow": body}) as site:
+        world = World({"http://pages.example": site})
+        async with source_of(world, type=name, **READERS[name]) as source:
+            read = await source.read(PAGE)
+    assert [block.text for block in read.blocks] == [text]
+    assert read.document is not None
+    assert read.document.charset == "iso8859-2"
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_json_is_read_by_what_the_header_says(name: str) -> None:
+    body = as_json({"lamp": {"GLOW_LEVEL": shapes.GLOW}})
+    async with Site({"/glow": body}) as site:
+        world = World({"http://pages.example": site})
+        async with source_of(world, type=name, **READERS[name]) as source:
+            read = await source.read(PAGE)
+    assert read.document is not None
+    assert read.document.content_type == "application/json"
+    assert any(shapes.GLOW in block.text for block in read.blocks)

@@ -96,11 +96,15 @@ class Document(ApiModel):
     corpus_digest: Digest | None = None
 
 
+MAX_EVIDENCE_BLOCKS: Final = 256
+"""How many blocks of one document one step may carry."""
+
+
 class Evidence(ApiModel):
     """The blocks of one document that a step selected, in the order of their offsets."""
 
     document: Document
-    blocks: Annotated[tuple[Block, ...], Field(max_length=256)]
+    blocks: Annotated[tuple[Block, ...], Field(max_length=MAX_EVIDENCE_BLOCKS)]
 
 
 class Span(ApiModel):

@@ -8,7 +8,7 @@ alone. Offsets are code points of a document's text, half-open. Nothing here car
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 

@@ -248,7 +248,7 @@ async def test_a_hit_that_is_gone_is_gone_for_every_question(world: World) -> No
 
 @pytest.mark.parametrize("has_hits", [False, True])
 async def test_a_document_of_many_short_blocks_is_recorded_as_far_as_a_step_may_carry(
-    world: World, has_hits: bool
+    world: World, *, has_hits: bool
 ) -> None:
     pieces = {f"GLOW_LEVEL {n}": f"Default number {n}." for n in range(MAX_EVIDENCE_BLOCKS + 44)}
     source = ScriptedSource("lamp", {"file:lamp.txt": pieces}, has_hits=has_hits)

@@ -32,6 +32,9 @@ DocumentId = Annotated[str, Field(max_length=14, pattern=r"^d-[0-9a-f]{12}$")]
 FactId = Annotated[str, Field(max_length=14, pattern=r"^f-[0-9a-f]{12}$")]
 """`f-` and 12 hexadecimal digits of the digest over question, claim and citations."""
 
+MinHash = Annotated[str, Field(max_length=684, pattern=r"^[A-Za-z0-9+/]{683}=$")]
+"""The MinHash signature of a text: 128 numbers of 32 bits, in base64."""
+
 Offset = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """A position in a text, in code points."""
 
@@ -78,7 +81,11 @@ class Extractor(ApiModel):
 
 
 class Document(ApiModel):
-    """A stored source text by its digests; the text itself stays in the cache."""
+    """A stored source text by its digests; the text itself stays in the cache.
+
+    Where a reader suspects that the text gives orders to a model, the document is quarantined: it
+    can be quoted, and nothing can be said of it in other words (P7).
+    """
 
     id: DocumentId
     source_name: Name
@@ -94,6 +101,8 @@ class Document(ApiModel):
     origin_key: Annotated[str, Field(min_length=1, max_length=253)]
     priority: Percent
     corpus_digest: Digest | None = None
+    injection_suspected: bool = False
+    minhash: MinHash | None = None
 
 
 MAX_EVIDENCE_BLOCKS: Final = 256
@@ -196,6 +205,7 @@ class Predicate(StrEnum):
     P4 = "P4"
     P5 = "P5"
     P6 = "P6"
+    P7 = "P7"
 
 
 class RejectReason(StrEnum):
@@ -212,6 +222,8 @@ class RejectReason(StrEnum):
     LOW_COVERAGE = "LowCoverage"
     POLARITY_MISMATCH = "PolarityMismatch"
     OFF_QUESTION = "OffQuestion"
+    HIDDEN_TEXT = "HiddenText"
+    QUARANTINED = "Quarantined"
 
 
 class Verdict(ApiModel):

@@ -9,25 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 
 from controller.api.records import (
-    Certificate,
     Citation,
     Fact,
     FactKind,
     FactStatus,
-    Question,
-    QuestionState,
-    SearchStatus,
     Statement,
 )
-from controller.api.task import PredicateMet, PredicateName
-from controller.evidence.certificates import MIN_QUERIES, conclude
+from controller.evidence.audit_sums import certificate_faults, score_faults
+from controller.evidence.discrepancies import AuditRule, Discrepancy, Place
 from controller.evidence.draft import statements_of
-from controller.evidence.findings import Findings, standing
-from controller.evidence.predicates import check_recorded, passages_of
+from controller.evidence.findings import Findings
+from controller.evidence.predicates import passages_of
+from controller.evidence.provenance import check_recorded
 from controller.evidence.report import RunSummary, build_report
 from controller.evidence.report_format import (
     Report,
@@ -35,63 +31,8 @@ from controller.evidence.report_format import (
     ReportReference,
     ReportStatement,
 )
-from controller.evidence.score import score
 from controller.evidence.support import Support, question_weights
 from controller.evidence.verification import agrees, verify_again
-
-
-class AuditRule(StrEnum):
-    """What must hold of a report; docs/verification.md lists them."""
-
-    STATEMENT_DRAFTED = "StatementDrafted"
-    FACT_RECORDED = "FactRecorded"
-    VERDICTS_AGREE = "VerdictsAgree"
-    REFERENCES_COMPLETE = "ReferencesComplete"
-    DOCUMENT_KNOWN = "DocumentKnown"
-    TEXT_DIGEST_AGREES = "TextDigestAgrees"
-    QUOTE_STANDS = "QuoteStands"
-    CITATION_RECORDED = "CitationRecorded"
-    STATEMENT_SUPPORTED = "StatementSupported"
-    WORDING_MARKED = "WordingMarked"
-    QUESTION_AGREES = "QuestionAgrees"
-    CERTIFICATE_HOLDS = "CertificateHolds"
-    SCORE_AGREES = "ScoreAgrees"
-    CONTENT_AGREES = "ContentAgrees"
-
-
-@dataclass(frozen=True)
-class Discrepancy:
-    """One thing in a report that does not hold.
-
-    `statement` counts from 1 within its question; `citation` is the number of a reference.
-    """
-
-    rule: AuditRule
-    message: str
-    question_id: str | None = None
-    statement: int | None = None
-    citation: int | None = None
-
-    def __str__(self) -> str:
-        places = (
-            f"question {self.question_id}" if self.question_id else "",
-            f"statement {self.statement}" if self.statement else "",
-            f"citation [{self.citation}]" if self.citation else "",
-        )
-        place = ", ".join(filter(None, places)) or "the report"
-        return f"{place}: {self.message} ({self.rule})"
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where in a report something is said."""
-
-    question_id: str | None = None
-    statement: int | None = None
-    citation: int | None = None
-
-    def breaks(self, rule: AuditRule, message: str) -> Discrepancy:
-        return Discrepancy(rule, message, self.question_id, self.statement, self.citation)
 
 
 def audit(
@@ -116,8 +57,8 @@ def audit(
         *auditor.other_facts(),
         *auditor.references(),
         *auditor.questions(),
-        *_certificates(report, findings, language),
-        *_score(report, findings, target_origins, language),
+        *certificate_faults(report, findings, language),
+        *score_faults(report, findings, target_origins, language),
         *auditor.contents(),
     )
 
@@ -140,7 +81,7 @@ class _Auditor:
         """Yield what is wrong with the statements, their facts and their citations."""
         for question in self._report.questions:
             for number, statement in enumerate(question.statements, 1):
-                place = _Place(question.id, number)
+                place = Place(question.id, number)
                 drafted = self._drafted.get((question.id, statement.text, statement.fact_ids))
                 if drafted is None:
                     yield place.breaks(
@@ -148,17 +89,17 @@ class _Auditor:
                     )
                 yield from self._facts_of(statement, place)
                 for cited in statement.citations:
-                    yield from self._citation(cited, statement, _Place(question.id, number, cited))
+                    yield from self._citation(cited, statement, Place(question.id, number, cited))
                 if drafted:
                     yield from self._said(drafted, statement, place)
 
     def _said(
-        self, drafted: Statement, statement: ReportStatement, place: _Place
+        self, drafted: Statement, statement: ReportStatement, place: Place
     ) -> Iterator[Discrepancy]:
         """Yield that a statement is not supported, or is not called what it is."""
         if not self._support.is_supported(drafted):
             yield place.breaks(
-                AuditRule.STATEMENT_SUPPORTED, "its citations do not support it (P3, P4, P5)"
+                AuditRule.STATEMENT_SUPPORTED, "its citations do not support it (P3, P4, P5, P7)"
             )
         kind = self._support.wording(drafted)
         if (statement.wording or FactKind.QUOTE) is not kind:
@@ -166,8 +107,14 @@ class _Auditor:
             yield place.breaks(
                 AuditRule.WORDING_MARKED, f"the report says that it {called}, it is a {kind}"
             )
+        unchecked = self._support.is_soft_unchecked(drafted)
+        if bool(statement.soft_unchecked) is not unchecked:
+            needs = "needs a soft check that was not made" if unchecked else "needs none"
+            yield place.breaks(
+                AuditRule.WORDING_MARKED, f"the report marks its soft check otherwise, it {needs}"
+            )
 
-    def _facts_of(self, statement: ReportStatement, place: _Place) -> Iterator[Discrepancy]:
+    def _facts_of(self, statement: ReportStatement, place: Place) -> Iterator[Discrepancy]:
         for fact_id in statement.fact_ids:
             fact = self._facts.get(fact_id)
             if fact is None or fact.status is not FactStatus.VERIFIED:
@@ -181,7 +128,7 @@ class _Auditor:
             else:
                 yield from self._verdicts(fact, place)
 
-    def _verdicts(self, fact: Fact, place: _Place) -> Iterator[Discrepancy]:
+    def _verdicts(self, fact: Fact, place: Place) -> Iterator[Discrepancy]:
         text = self._texts.get(fact.question_id, "")
         weights = question_weights(self._findings, fact.question_id)
         again = verify_again(fact, text, self._findings.evidence, weights, self._language)
@@ -194,7 +141,7 @@ class _Auditor:
         )
 
     def _citation(
-        self, number: int, statement: ReportStatement, place: _Place
+        self, number: int, statement: ReportStatement, place: Place
     ) -> Iterator[Discrepancy]:
         reference = self._references.get(number)
         if reference is None:
@@ -236,7 +183,7 @@ class _Auditor:
         }
         for fact in self._findings.facts:
             if fact.id not in stated:
-                yield from self._verdicts(fact, _Place(fact.question_id))
+                yield from self._verdicts(fact, Place(fact.question_id))
 
     def references(self) -> Iterator[Discrepancy]:
         """Yield what is wrong with the references as a list, and with what describes a quote."""
@@ -246,7 +193,7 @@ class _Auditor:
         cited = {number for statement in said for number in statement.citations}
         again = {reference.number: reference for reference in self._again.references}
         for reference in self._report.references:
-            place = _Place(citation=reference.number)
+            place = Place(citation=reference.number)
             if reference.number not in cited:
                 yield place.breaks(AuditRule.REFERENCES_COMPLETE, "nothing cites it")
             if counts[reference.number] > 1:
@@ -263,11 +210,11 @@ class _Auditor:
         for question in self._report.questions:
             differing = _differing(question, again.pop(question.id, None))
             if differing:
-                yield _Place(question.id).breaks(
+                yield Place(question.id).breaks(
                     AuditRule.QUESTION_AGREES, f"the journal gives another {', '.join(differing)}"
                 )
         for question_id in again:
-            yield _Place(question_id).breaks(AuditRule.QUESTION_AGREES, "it is not in the report")
+            yield Place(question_id).breaks(AuditRule.QUESTION_AGREES, "it is not in the report")
 
     def contents(self) -> Iterator[Discrepancy]:
         """Yield the parts of the report that the journal gives otherwise."""
@@ -276,7 +223,7 @@ class _Auditor:
             "model_set_aside", "digest",
         ):  # fmt: skip
             if getattr(self._report, name) != getattr(self._again, name):
-                yield _Place().breaks(
+                yield Place().breaks(
                     AuditRule.CONTENT_AGREES, f"the journal gives another {name!r}"
                 )
 
@@ -325,82 +272,3 @@ def _summary(report: Report, language: str) -> RunSummary:
         journal_digest=report.journal.digest,
         recorded_at=report.generated_at,
     )
-
-
-def _certificates(report: Report, findings: Findings, language: str) -> Iterator[Discrepancy]:
-    """Yield the certificates that the recorded searches, or their own sums, do not bear out."""
-    certified = {q.id: q.certificate for q in report.questions if q.certificate}
-    for question in findings.questions:
-        answer = findings.answers.get(question.id)
-        if answer is None or answer.state is not QuestionState.NOT_FOUND:
-            continue
-        fault = _fault_of(
-            answer.certificate, certified.get(question.id), question, findings, language
-        )
-        if fault:
-            yield _Place(question.id).breaks(AuditRule.CERTIFICATE_HOLDS, fault)
-
-
-def _fault_of(
-    certificate: Certificate | None,
-    published: Certificate | None,
-    question: Question,
-    findings: Findings,
-    language: str,
-) -> str | None:
-    """Return what is wrong with a certificate, None if it is as the searches say."""
-    if certificate is None:
-        return "its absence has no certificate"
-    for shown in filter(None, (published, certificate)):
-        counts = Counter(query.source_name for query in shown.queries)
-        if not counts or min(counts.values()) < MIN_QUERIES:
-            return f"fewer than {MIN_QUERIES} queries of a source"
-        if any(query.status is not SearchStatus.COMPLETE for query in shown.queries):
-            return "a search was not complete"
-        if any(weight.document_frequency for weight in shown.absent_terms):
-            return "a term that is called absent occurs"
-    sources = dict.fromkeys(
-        (
-            *(query.source_name for query in certificate.queries),
-            *(s.source_name for s in findings.searches if s.question_id == question.id),
-        )
-    )
-    again = conclude(
-        findings, question, min_origins=1, source_names=tuple(sources), language=language
-    )
-    if again.certificate != certificate:
-        return f"the recorded searches give {again.state} {again.reason or 'by another proof'}"
-    return None
-
-
-def _score(
-    report: Report, findings: Findings, target_origins: int, language: str
-) -> Iterator[Discrepancy]:
-    """Yield where the published score and predicates are not what the findings give."""
-    quality = report.quality
-    again = score(findings, target_origins, language)
-    published = {
-        "score": (quality.score, again.quality),
-        "coverage": (quality.coverage, again.coverage),
-        "citation recall": (quality.citation_recall, again.citation_recall),
-        "citation precision": (quality.citation_precision, again.citation_precision),
-    }
-    for name, (says, gives) in published.items():
-        if says != gives:
-            message = f"the {name} is {says} %, the journal gives {gives} %"
-            yield _Place().breaks(AuditRule.SCORE_AGREES, message)
-    current = {
-        PredicateName.QUALITY: again.quality,
-        PredicateName.FACTS: len(findings.verified()),
-        PredicateName.QUESTIONS: sum(
-            standing(findings, question)[0] is not QuestionState.UNRESOLVED
-            for question in findings.questions
-        ),
-    }
-    for goal in quality.predicates:
-        if goal.current != current[goal.name]:
-            message = f"{goal.name} is at {current[goal.name]}, not {goal.current}"
-            yield _Place().breaks(AuditRule.SCORE_AGREES, message)
-        elif (goal.met is PredicateMet.TRUE) is not (goal.current >= goal.target):
-            message = f"{goal.name} is called met={goal.met} at {goal.current} of {goal.target}"
-            yield _Place().breaks(AuditRule.SCORE_AGREES, message)

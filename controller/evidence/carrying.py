@@ -19,12 +19,13 @@ from controller.api.records import (
     Evidence,
     Fact,
     FactKind,
+    MatchTier,
     RejectReason,
     TermWeight,
 )
 from controller.api.rounds import DroppedFact, QuestionWeights, Rereading, ReverifyRecord
 from controller.api.step import MAX_EVIDENCE_BYTES
-from controller.evidence.predicates import fact_id
+from controller.evidence.provenance import fact_id
 from controller.evidence.quotes import (
     CONTEXT_LENGTH,
     Stretch,
@@ -33,6 +34,7 @@ from controller.evidence.quotes import (
     recorded_blocks,
     stretch_around,
     stretches_of,
+    tiers_of,
 )
 from controller.evidence.verification import verify_again, weights_by_term
 
@@ -157,12 +159,12 @@ def _chosen(
 
     A step has room for 48 KiB of evidence.
     """
-    stretches = stretches_of(now.blocks)
+    stretches, tiers = stretches_of(now.blocks), tiers_of(now.document)
     kept: dict[tuple[int, int], Block] = {}
     left_out: set[str] = set()
     size = 0
     for citation in (c for f in facts for c in f.citations if c.document_id == document_id):
-        around = [b for b in _around(citation, stretches) if (b.start, b.end) not in kept]
+        around = [b for b in _around(citation, stretches, tiers) if (b.start, b.end) not in kept]
         cost = sum(_size(block) for block in around)
         if size + cost <= MAX_EVIDENCE_BYTES and len(kept) + len(around) <= MAX_EVIDENCE_BLOCKS:
             size += cost
@@ -174,9 +176,11 @@ def _chosen(
     return chosen, frozenset(left_out)
 
 
-def _around(citation: Citation, stretches: Sequence[Stretch]) -> tuple[Block, ...]:
+def _around(
+    citation: Citation, stretches: Sequence[Stretch], tiers: Sequence[MatchTier]
+) -> tuple[Block, ...]:
     """Return the blocks of a quote and of its context, where it stands now."""
-    location = locate_in(stretches, citation.quote, citation.spans[0].start)
+    location = locate_in(stretches, citation.quote, citation.spans[0].start, tiers)
     if location is None:
         return ()
     stretch = stretch_around(stretches, location.start, location.end)
@@ -234,7 +238,7 @@ def _moved(citation: Citation, document_id: str, evidence: Sequence[Evidence]) -
     if document is None:
         return None
     stretches = stretches_of(recorded_blocks(evidence, document_id))
-    location = locate_in(stretches, citation.quote, citation.spans[0].start)
+    location = locate_in(stretches, citation.quote, citation.spans[0].start, tiers_of(document))
     return cite(document, stretches, location) if location else None
 
 

@@ -58,6 +58,7 @@ class Findings:
     its recorded blocks merged by offset. `statements` is None before there is a draft,
     `closing_summary` where no model has summed up an exhausted run. `set_aside` has the task's
     sources that are asked no more, in the task's order, `model_set_aside` its model if that is.
+    `reviewed` names the facts that a soft check of this round has looked at.
     """
 
     questions: tuple[Question, ...] = ()
@@ -72,6 +73,7 @@ class Findings:
     set_aside: tuple[SourceSetAside, ...] = ()
     model_set_aside: ModelSetAside | None = None
     former: FormerRound = FormerRound()
+    reviewed: frozenset[str] = frozenset()
 
     def verified(self, question_id: str | None = None) -> tuple[Fact, ...]:
         """Return the verified facts, of one question or of all, in journal order."""

@@ -1,92 +1,51 @@
 """`report.md`: the report for people, made from `report.json` and from nothing else.
 
-Text from sources and users is shown, never interpreted: no markup, link, image or HTML of theirs
-takes effect, whatever reads the file. The same report gives the same bytes.
+Text from sources and users is shown, never interpreted (`markdown_text`). The same report gives
+the same bytes.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from controller.api.base import format_time
 from controller.api.model_call import usd
-from controller.api.records import AnswerReason, BlockKind, Certificate, Lines, QuestionState
+from controller.api.records import AnswerReason, QuestionState
 from controller.evidence.markdown_changes import render_changes
+from controller.evidence.markdown_findings import (
+    BELOW,
+    kind_of,
+    lines_of,
+    mark_of,
+    markers,
+    render_findings,
+    second_mark_of,
+    state_of,
+)
+from controller.evidence.markdown_text import LINE_BREAK, count, escape, table
 from controller.evidence.report_format import (
     MONEY_BUDGET,
     BudgetUse,
     Report,
     ReportMethod,
     ReportQuestion,
-    ReportReference,
     ReportStatement,
 )
-
-_LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
-
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters, which a terminal would obey."""
-
-_ALWAYS: Final = re.compile(r"[\\`*\[\]<>|~$]|&(?=#?\w+;)")
-
-_UNDERSCORES: Final = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
-"""Runs of underscores that are not inside a word: only those can begin or end emphasis."""
-
-_HASH: Final = re.compile(r"(?:^|(?<=\s))#")
-"""What begins a heading, or closes one."""
-
-_LINE_START: Final = re.compile(r"^(?:[-+=:](?=[-=:\s]|$))")
-"""What begins a list, a rule, a table or the underline of a heading."""
-
-_NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
-
-_ADDRESS: Final = re.compile(r"(?i)(?:\b(?:mailto|xmpp)|(?<=\w))(:)(?=//|[^\s@]{1,64}@)|\bwww(\.)")
-"""Where a viewer that looks for addresses would make a link of one."""
-
-_STATES: Final[dict[QuestionState, str]] = {
-    QuestionState.OPEN: "Open",
-    QuestionState.ANSWERED: "Answered",
-    QuestionState.NOT_FOUND: "Not found",
-    QuestionState.UNRESOLVED: "Unresolved",
-}
-
-_BELOW: Final = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
-"""Between a heading and the one below it."""
 
 _SHORT_ANSWER: Final = 120
 """How long a quote may be to be shown in the summary, in characters."""
 
-_IN_A_MODELS_WORDS: Final = "*(in a model's words; the quote is the source's)*"
-"""What stands after a statement that is not the characters of its quote."""
-
 _SHORT_DIGEST: Final = len("sha256:") + 12
-
-
-def escape(text: str) -> str:
-    """Return a text as one line of Markdown that shows exactly its characters.
-
-    Line breaks become spaces and control characters the replacement character; white space at
-    the ends is dropped, as Markdown would drop it.
-    """
-    line = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _LINE_BREAK.sub(" ", text)).strip()
-    line = _ALWAYS.sub(r"\\\g<0>", line)
-    line = _UNDERSCORES.sub(lambda m: r"\_" * len(m[0]), line)
-    line = _ADDRESS.sub(lambda m: f"{m[0][:-1]}\\{m[0][-1]}", line)
-    line = _HASH.sub(r"\#", line)
-    line = _LINE_START.sub(r"\\\g<0>", line)
-    return _NUMBERED.sub(r"\1\\\2", line)
 
 
 def render(report: Report) -> str:
     """Return `report.md`: what was asked, what the sources say, and how one can tell."""
-    references = {reference.number: reference for reference in report.references}
     sections = [
         _opening(report),
         _summary(report),
         _changes(report),
-        _findings(report, references),
+        render_findings(report),
         _missing(report),
         _set_aside(report),
         _references(report),
@@ -121,8 +80,8 @@ def _opening(report: Report) -> Iterator[str]:
         yield ""
         yield (
             "**This report was cut to fit its place**: "
-            f"{_count(report.omitted.statements, 'quote')} of the lowest rank and "
-            f"{_count(report.omitted.certificates, 'certificate')} were left out. "
+            f"{count(report.omitted.statements, 'quote')} of the lowest rank and "
+            f"{count(report.omitted.certificates, 'certificate')} were left out. "
             "The journal has all of them."
         )
 
@@ -133,12 +92,12 @@ def _summary(report: Report) -> Iterator[str]:
     if not report.questions:
         yield "There is no question yet."
         return
-    yield from _table(
-        ("Question", "State", "Answer", _kind_of(report.questions), "Origins"),
+    yield from table(
+        ("Question", "State", "Answer", kind_of(report.questions), "Origins"),
         (
             (
                 f"{number}. {escape(question.text)}",
-                _state(question),
+                state_of(question),
                 _short_answer(question),
                 str(len(question.statements)),
                 str(question.origins),
@@ -151,7 +110,7 @@ def _summary(report: Report) -> Iterator[str]:
         yield "In a model's words, as far as the quotes below bear it out:"
         yield ""
         for statement in report.summary:
-            yield f"{escape(statement.text)} {_markers(statement)}"
+            yield f"{escape(statement.text)}{second_mark_of(statement)} {markers(statement)}"
 
 
 def _changes(report: Report) -> Iterator[str]:
@@ -167,118 +126,10 @@ def _short_answer(question: ReportQuestion) -> str:
     if question.state is not QuestionState.ANSWERED or not question.statements:
         return "not known"
     best = question.statements[0]
-    whole = len(best.text) <= _SHORT_ANSWER and not _LINE_BREAK.search(best.text)
+    whole = len(best.text) <= _SHORT_ANSWER and not LINE_BREAK.search(best.text)
     if question.reason is AnswerReason.CONTESTED or not whole:
         return "quoted below"
-    mark = f" {_IN_A_MODELS_WORDS}" if best.wording else ""
-    return f"{escape(best.text)}{mark} {_markers(best)}"
-
-
-def _kind_of(questions: Iterable[ReportQuestion]) -> str:
-    """Return what the statements of some questions are called."""
-    worded = any(statement.wording for q in questions for statement in q.statements)
-    return "Statements" if worded else "Quotes"
-
-
-def _markers(statement: ReportStatement) -> str:
-    return " ".join(f"[{number}]" for number in statement.citations)
-
-
-def _findings(report: Report, references: dict[int, ReportReference]) -> Iterator[str]:
-    if not report.questions:
-        return
-    yield "## Findings"
-    for number, question in enumerate(report.questions, 1):
-        yield ""
-        yield f"### {number}. {escape(question.text)}"
-        yield ""
-        yield _verdict(question)
-        for statement in question.statements:
-            yield ""
-            yield from _said(statement, references)
-        if question.certificate:
-            yield ""
-            yield from _certificate(question.certificate)
-
-
-def _verdict(question: ReportQuestion) -> str:
-    singular = _kind_of([question]).lower().removesuffix("s")
-    quotes = _count(len(question.statements), singular)
-    match question.state:
-        case QuestionState.ANSWERED if question.reason is AnswerReason.CONTESTED:
-            return f"**Contested.** The sources disagree; {quotes} show what each says."
-        case QuestionState.ANSWERED:
-            return f"**Answered** by {quotes} from {_count(question.origins, 'origin')}."
-        case QuestionState.NOT_FOUND:
-            return "**Not found.** The sources were searched and say nothing that answers this."
-        case _:
-            partial = (
-                f" What is verified so far ({quotes}) is not an answer yet."
-                if question.statements
-                else ""
-            )
-            return f"**{_state(question)}.** This does not mean no.{partial}"
-
-
-def _said(statement: ReportStatement, references: dict[int, ReportReference]) -> Iterator[str]:
-    """Yield a statement with its places: a quote as one, a model's words beside their quotes."""
-    cited = [references[number] for number in statement.citations]
-    if statement.wording is None:
-        yield from _quote(statement.text, cited)
-        return
-    yield f"{escape(statement.text)} {_IN_A_MODELS_WORDS}"
-    for reference in cited:
-        yield ""
-        yield from _quote(reference.quote, [reference])
-
-
-def _quote(text: str, cited: Sequence[ReportReference]) -> Iterator[str]:
-    if all(reference.kind is BlockKind.CODE for reference in cited):
-        yield from (f"> {line}".rstrip() for line in _fenced(text))
-    else:
-        lines = [escape(line) for line in _LINE_BREAK.split(text)]
-        lines = [line for line in lines if line]
-        yield from (f"> {line}\\" for line in lines[:-1])
-        yield from (f"> {line}" for line in lines[-1:])
-    yield ">"
-    for reference in cited:
-        place = _BELOW.join(map(escape, (reference.title, *reference.heading_path[-1:])))
-        yield f"> — [{reference.number}] {place}{_lines(reference.lines)}"
-
-
-def _fenced(text: str) -> Iterator[str]:
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield f"{fence}text"
-    for line in _LINE_BREAK.split(text):
-        yield _CONTROL.sub("\N{REPLACEMENT CHARACTER}", line)
-    yield fence
-
-
-def _certificate(certificate: Certificate) -> Iterator[str]:
-    queries = {query.text for query in certificate.queries}
-    yield (
-        f"The proof: {_count(len(queries), 'different query', 'different queries')}, each of them "
-        f"complete; {_count(certificate.facts_rejected, 'proposed quote')} rejected by the "
-        "verifier; none verified."
-    )
-    if certificate.absent_terms:
-        terms = ", ".join(f"“{escape(term.term)}”" for term in certificate.absent_terms)
-        yield f"No document that was searched contains {terms}."
-    yield ""
-    yield from _table(
-        ("Source", "Query", "Outcome", "Passages"),
-        (
-            (query.source_name, escape(query.text), query.status, str(query.hits))
-            for query in certificate.queries
-        ),
-    )
-    for corpus in certificate.corpora:
-        yield ""
-        yield (
-            f"Searched: {corpus.source_name}, {_count(corpus.documents, 'document')}, "
-            f"`{corpus.corpus_digest}`."
-        )
+    return f"{escape(best.text)}{mark_of(best)} {markers(best)}"
 
 
 def _missing(report: Report) -> Iterator[str]:
@@ -308,7 +159,7 @@ def _set_aside(report: Report) -> Iterator[str]:
     yield ""
     yield "These failed too often in a row. After that they were not asked again:"
     yield ""
-    yield from _table(
+    yield from table(
         ("Source", "Failure", "In a row", "The last one"),
         (
             (s.source_name, s.error_class, str(s.failures), escape(s.message))
@@ -323,10 +174,10 @@ def _references(report: Report) -> Iterator[str]:
     yield "## References"
     yield ""
     for reference in report.references:
-        path = _BELOW.join(map(escape, reference.heading_path))
+        path = BELOW.join(map(escape, reference.heading_path))
         parts = (
             f"*{escape(reference.title)}*" if reference.title.strip() else "",
-            f"{escape(reference.locator)}{_lines(reference.lines)}",
+            f"{escape(reference.locator)}{lines_of(reference.lines)}",
             path,
             f"source {reference.source_name}",
             f"text `{reference.text_digest[:_SHORT_DIGEST]}`",
@@ -340,15 +191,22 @@ def _method(report: Report) -> Iterator[str]:
     yield "## Method and score"
     yield ""
     yield (
-        f"{_count(report.journal.steps, 'step')}, {on_questions} of them on "
-        f"{_count(len(report.questions), 'question')}; "
-        f"{_count(method.searches, 'search', 'searches')}; "
-        f"evidence from {_count(method.documents, 'document')}; "
-        f"{_count(method.facts_verified, 'fact')} verified and {method.facts_rejected} rejected"
+        f"{count(report.journal.steps, 'step')}, {on_questions} of them on "
+        f"{count(len(report.questions), 'question')}; "
+        f"{count(method.searches, 'search', 'searches')}; "
+        f"evidence from {count(method.documents, 'document')}; "
+        f"{count(method.facts_verified, 'fact')} verified and {method.facts_rejected} rejected"
         f"{_vetoed(method)}. "
         "Every quote stands, character for character, in the recorded text of its document. "
         "That the source is right, or that the quote is read as it was meant, is not checked."
     )
+    unchecked = sum(statement.soft_unchecked is True for statement in _said_in(report))
+    if unchecked:
+        yield ""
+        yield (
+            f"{count(unchecked, 'statement')} in a model's words may say more than the quotes, in "
+            "a way that code cannot see: a soft check was needed, and not made."
+        )
     yield ""
     yield (
         f"Score: {_score(report)}. It is the product of coverage {quality.coverage} %, citation "
@@ -356,7 +214,7 @@ def _method(report: Report) -> Iterator[str]:
     )
     if quality.predicates:
         yield ""
-        yield from _table(
+        yield from table(
             ("Goal", "Now", "Target", "Met"),
             (
                 (p.name, str(p.current), str(p.target), "yes" if p.met == "True" else "no")
@@ -365,10 +223,16 @@ def _method(report: Report) -> Iterator[str]:
         )
     if method.corpora:
         yield ""
-        yield from _table(
+        yield from table(
             ("Corpus", "Documents", "Digest"),
             ((c.source_name, str(c.documents), f"`{c.corpus_digest}`") for c in method.corpora),
         )
+
+
+def _said_in(report: Report) -> Iterator[ReportStatement]:
+    for question in report.questions:
+        yield from question.statements
+    yield from report.summary or ()
 
 
 def _vetoed(method: ReportMethod) -> str:
@@ -380,7 +244,7 @@ def _budgets(report: Report) -> Iterator[str]:
         return
     yield "## Budgets"
     yield ""
-    yield from _table(
+    yield from table(
         ("Budget", "Used", "Limit"),
         ((escape(b.name), _amount(b, b.used), _amount(b, b.limit)) for b in report.budgets),
     )
@@ -397,7 +261,7 @@ def _rejected(report: Report) -> Iterator[str]:
         return
     yield "## Rejected quotes"
     yield ""
-    yield from _table(("Reason", "Count"), ((r.reason, str(r.count)) for r in report.rejected))
+    yield from table(("Reason", "Count"), ((r.reason, str(r.count)) for r in report.rejected))
 
 
 def _closing(report: Report) -> Iterator[str]:
@@ -415,7 +279,7 @@ def _closing(report: Report) -> Iterator[str]:
     yield "---"
     yield ""
     yield (
-        f"Made from {_count(report.journal.steps, 'step')} of the journal, "
+        f"Made from {count(report.journal.steps, 'step')} of the journal, "
         f"`{report.journal.digest}`. Digest of what is said: `{report.digest}`. "
         "`fixpoint verify` checks every quote again."
     )
@@ -426,27 +290,3 @@ def _score(report: Report) -> str:
         (p.target for p in report.quality.predicates if p.name == "QualityThreshold"), None
     )
     return f"{report.quality.score} %" + (f" ({threshold} % asked for)" if threshold else "")
-
-
-def _state(question: ReportQuestion) -> str:
-    state = _STATES[question.state]
-    return f"{state} ({question.reason})" if question.reason else state
-
-
-def _lines(lines: Lines | None) -> str:
-    if lines is None:
-        return ""
-    if lines.first == lines.last:
-        return f", line {lines.first}"
-    return f", lines {lines.first}\N{EN DASH}{lines.last}"
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"

@@ -37,6 +37,9 @@ It comes first because NFKC turns the double prime into two primes, never into a
 LINE_END_HYPHEN: Final = "\ufffe"
 """What pdfium writes for a hyphen at a line's end; it is removed with the line break after it."""
 
+_LAYOUT: Final = frozenset(" -")
+"""What the form L leaves out of a normal form."""
+
 _KEPT_DIGIT_FORMS: Final = ("<super>", "<sub>", "<fraction>", "<circle>")
 """Digits of these forms skip NFKC: else ten to the fifth equals 105, and a circled one equals 1."""
 
@@ -64,6 +67,19 @@ class Normalised:
     def source_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the source that became `text[start:end]`, which is not empty."""
         return self.starts[start], self.ends[end - 1]
+
+    def layout(self) -> Normalised:
+        """Return the form without spaces and hyphens, in which a page's layout makes no difference.
+
+        It is the form L of the tier `Layout`: of text that is taken from pages, as a PDF file's,
+        spaces are a guess, and a hyphen may have been the end of a line (docs/verification.md).
+        """
+        kept = [at for at, character in enumerate(self.text) if character not in _LAYOUT]
+        return Normalised(
+            "".join(self.text[at] for at in kept),
+            array("l", (self.starts[at] for at in kept)),
+            array("l", (self.ends[at] for at in kept)),
+        )
 
     def parts_a_piece(self, at: int) -> bool:
         """Say whether an edge at `text[at]` falls inside what one piece of the source became."""

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from controller.api.records import MAX_EVIDENCE_BLOCKS, Block, BlockKind
-from controller.evidence.predicates import UNQUOTABLE
+from controller.evidence.predicates import BOILERPLATE
 from controller.evidence.terms import term_weight, weighed_terms
 from controller.evidence.tokens import Words
 
 PASSAGE_CHARACTERS: Final = 1_500
 """A passage ends before the block that would make it longer."""
+
+NOT_SEARCHED: Final = BOILERPLATE | {BlockKind.HIDDEN}
+"""Kinds of blocks that no search finds: nothing of them can be quoted."""
 
 LEADS: Final = frozenset({BlockKind.HEADING, BlockKind.TERM, BlockKind.FIELD})
 """What stays with the block after it."""
@@ -33,7 +36,7 @@ def cut(blocks: Iterable[Block]) -> Iterator[tuple[Block, ...]]:
         if passage:
             previous = passage[-1]
             same_place = previous.heading_path == block.heading_path and (
-                (previous.kind in UNQUOTABLE) == (block.kind in UNQUOTABLE)
+                (previous.kind in NOT_SEARCHED) == (block.kind in NOT_SEARCHED)
             )
             is_full = block.end - passage[0].start > PASSAGE_CHARACTERS
             if not same_place or (is_full and previous.kind not in LEADS):
@@ -86,7 +89,7 @@ def select(
         size: how many bytes of UTF-8 they may have, their heading paths included.
         language: of the task, an ISO 639-1 code.
     """
-    candidates = [p for p in cut(blocks) if p[0].kind not in UNQUOTABLE]
+    candidates = [p for p in cut(blocks) if p[0].kind not in NOT_SEARCHED]
     words = [_words(passage, language) for passage in candidates]
     terms = weighed_terms(question, language)
     holders = {term: [w.has(term) for w in words] for term in terms}

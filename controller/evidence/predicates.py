@@ -1,8 +1,7 @@
-"""The hard predicates: each a pure function from records to a verdict.
+"""The predicates of substance: each a pure function from a cited passage to a verdict.
 
-P0 and P1 say that the quote is in the source, P2 and P6 that it is an answer and not an echo, P3
-and P4 that the claim says no more than the quote. Where there is nothing to compare, the check
-fails (docs/verification.md).
+P2 and P6 say that the quote is an answer and not an echo, P3, P4 and P5 that the claim says no
+more than the quote. Where there is nothing to compare, the check fails (docs/verification.md).
 """
 
 from __future__ import annotations
@@ -13,13 +12,11 @@ from fractions import Fraction
 from itertools import islice
 from typing import Final
 
-from controller.api.base import digest_of
 from controller.api.records import (
     Block,
     BlockKind,
     Citation,
     Evidence,
-    Fact,
     FactKind,
     Predicate,
     RejectReason,
@@ -36,17 +33,9 @@ from controller.evidence.closeness import (
 from controller.evidence.normalisation import normalise
 from controller.evidence.polarity import mismatch, read
 from controller.evidence.quotes import (
-    Location,
-    RecordedBlocksError,
-    Stretch,
-    context_after,
-    context_before,
-    count_in,
-    is_whole,
     recorded_blocks,
     stretch_around,
     stretches_of,
-    where,
 )
 from controller.evidence.terms import (
     bare_name,
@@ -57,6 +46,7 @@ from controller.evidence.terms import (
 )
 from controller.evidence.tokens import Words, is_dense, is_in_capitals, stem, stop_words, tokenise
 from controller.evidence.values import faults_in
+from controller.evidence.verdicts import failed, passed
 
 MINIMUM_LENGTH: Final = 25
 """P2: the least length of a quote in normal form."""
@@ -76,11 +66,10 @@ COVERAGE: Final = {FactKind.QUOTE: Fraction(1), FactKind.PARAPHRASE: Fraction(3,
 FOCUS: Final = Fraction(1, 2)
 """P6: the least share of the question's term weight in a quote and its headings."""
 
-UNQUOTABLE: Final = frozenset({BlockKind.NAVIGATION, BlockKind.CONSENT, BlockKind.HIDDEN})
-"""P2: kinds of blocks that are never quoted."""
+BOILERPLATE: Final = frozenset({BlockKind.NAVIGATION, BlockKind.CONSENT})
+"""P2: kinds of blocks that say nothing of what their page is about."""
 
 _ECHO: Final = RejectReason.QUOTE_ECHOES_QUESTION
-_MAXIMUM_DETAIL: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +85,6 @@ class Passage:
         return (self.quote, *headings)
 
 
-def fact_id(question_id: str, claim: str, citations: Sequence[Citation]) -> str:
-    """Return the id of a fact: `f-` and a digest over its question, claim and citations."""
-    identity = {
-        "question": question_id,
-        "claim": claim,
-        "citations": [citation.to_json() for citation in citations],
-    }
-    return "f-" + digest_of(identity).removeprefix("sha256:")[:12]
-
-
 def passages_of(citations: Iterable[Citation], evidence: Sequence[Evidence]) -> list[Passage]:
     """Return the passages that citations which hold (P0, P1) point to."""
     passages = []
@@ -119,100 +98,6 @@ def passages_of(citations: Iterable[Citation], evidence: Sequence[Evidence]) -> 
     return passages
 
 
-def check_recorded(document_id: str, evidence: Sequence[Evidence]) -> Verdict:
-    """P0, of a document: the run has recorded it, and its blocks do not contradict each other."""
-    documents = [e.document for e in evidence if e.document.id == document_id]
-    if not documents:
-        reason, detail = RejectReason.UNKNOWN_SOURCE, f"{document_id} is no document of this run"
-        return _failed(Predicate.P0, reason, detail)
-    if len({document.text_digest for document in documents}) > 1:
-        detail = f"{document_id} is recorded with different texts"
-        return _failed(Predicate.P0, RejectReason.DIGEST_MISMATCH, detail)
-    try:
-        stretches_of(recorded_blocks(evidence, document_id))
-    except RecordedBlocksError as error:
-        return _failed(Predicate.P0, RejectReason.DIGEST_MISMATCH, f"{document_id}: {error}")
-    return _passed(Predicate.P0)
-
-
-def check_source(fact: Fact, evidence: Sequence[Evidence]) -> Verdict:
-    """P0, of a stored fact: its documents are recorded with the texts that it names, its id holds.
-
-    The id is a digest over question, claim and citations: a fact that was changed is no longer
-    the one that was verified.
-    """
-    texts = {e.document.id: e.document.text_digest for e in evidence}
-    for citation in fact.citations:
-        recorded = check_recorded(citation.document_id, evidence)
-        if not recorded.passed:
-            return recorded
-        if texts[citation.document_id] != citation.text_digest:
-            detail = f"the citation names another text of {citation.document_id}"
-            return _failed(Predicate.P0, RejectReason.DIGEST_MISMATCH, detail)
-    if fact.id != fact_id(fact.question_id, fact.claim, fact.citations):
-        detail = f"{fact.id} is not the digest of its question, claim and citations"
-        return _failed(Predicate.P0, RejectReason.DIGEST_MISMATCH, detail)
-    return _passed(Predicate.P0)
-
-
-def check_found(location: Location | None) -> Verdict:
-    """P1, of a wording: it was found in the recorded text, as it is or in normal form."""
-    if location is None:
-        detail = "the wording is not in the recorded text"
-        return _failed(Predicate.P1, RejectReason.QUOTE_NOT_FOUND, detail)
-    return _passed(Predicate.P1)
-
-
-def check_quotes(fact: Fact, evidence: Sequence[Evidence]) -> Verdict:
-    """P1, of a stored fact: each quote is the recorded slice, character for character.
-
-    So are its context, its headings and lines, and the claim of a fact of kind `Quote`. A fact
-    without a citation quotes nothing.
-    """
-    if not fact.citations:
-        return _failed(Predicate.P1, RejectReason.QUOTE_NOT_FOUND, "the fact cites nothing")
-    for citation in fact.citations:
-        stretches = stretches_of(recorded_blocks(evidence, citation.document_id))
-        fault = _fault_of(citation, stretches)
-        if fault:
-            return _failed(Predicate.P1, RejectReason.QUOTE_NOT_FOUND, fault)
-    if fact.kind is FactKind.QUOTE and [fact.claim] != [c.quote for c in fact.citations]:
-        return _failed(Predicate.P1, RejectReason.QUOTE_NOT_FOUND, "the claim is not the quote")
-    return _passed(Predicate.P1)
-
-
-def _fault_of(citation: Citation, stretches: Sequence[Stretch]) -> str | None:
-    """Return what is wrong with a stored citation, None if it is as the recorded blocks say."""
-    start, end = citation.spans[0].start, citation.spans[0].end
-    stretch = stretch_around(stretches, start, end)
-    if stretch is None or len(citation.spans) != 1:
-        return f"{start}:{end} is not one span of recorded text"
-    text, quote = stretch.text, citation.quote
-    counted = count_in(stretches, quote, citation.match_tier)
-    # Later steps may have recorded the blocks around it: a context may have become longer, and
-    # the quote may be known to occur more often.
-    before, after = context_before(stretch, start), context_after(stretch, end)
-    faults = {
-        f"the recorded text at {start} is not the quote": stretch.slice(start, end) != quote,
-        f"the quote at {start} cuts a word or a number": not is_whole(
-            text, start - stretch.start, end - stretch.start
-        ),
-        f"the quote does not occur {citation.occurrences} times": not (
-            1 <= citation.occurrences <= counted
-        ),
-        "the context before the quote is not the recorded text": not before.endswith(
-            citation.context_before
-        ),
-        "the context after the quote is not the recorded text": not after.startswith(
-            citation.context_after
-        ),
-        "the quote's headings or lines are not those of its block": (
-            citation.where != where(stretch.blocks_of(start, end))
-        ),
-    }
-    return next((fault for fault, is_so in faults.items() if is_so), None)
-
-
 def check_substance(question: str, passages: Sequence[Passage], language: str = "en") -> Verdict:
     """P2: each quote is long enough to say something, short enough to be one, and no echo.
 
@@ -222,16 +107,16 @@ def check_substance(question: str, passages: Sequence[Passage], language: str = 
     for passage in passages:
         fault = _insubstantial(question, passage, language)
         if fault:
-            return _failed(Predicate.P2, *fault)
+            return failed(Predicate.P2, *fault)
     if not passages:
-        return _failed(Predicate.P2, RejectReason.QUOTE_TOO_SHORT, "there is no quote")
-    return _passed(Predicate.P2)
+        return failed(Predicate.P2, RejectReason.QUOTE_TOO_SHORT, "there is no quote")
+    return passed(Predicate.P2)
 
 
 def _insubstantial(
     question: str, passage: Passage, language: str
 ) -> tuple[RejectReason, str] | None:
-    kinds = UNQUOTABLE.intersection(block.kind for block in passage.blocks)
+    kinds = BOILERPLATE.intersection(block.kind for block in passage.blocks)
     if kinds:
         return RejectReason.BOILERPLATE_SPAN, f"the quote is in a {min(kinds)} block"
     quote = normalise(passage.quote).text
@@ -260,8 +145,8 @@ def check_claim(claim: str) -> Verdict:
     length = len(normalise(claim).text)
     if length > MAXIMUM_CLAIM:
         detail = f"the claim has {length} characters, at most {MAXIMUM_CLAIM}"
-        return _failed(Predicate.P2, RejectReason.QUOTE_TOO_LONG, detail)
-    return _passed(Predicate.P2)
+        return failed(Predicate.P2, RejectReason.QUOTE_TOO_LONG, detail)
+    return passed(Predicate.P2)
 
 
 def is_too_short(quote: str) -> bool:
@@ -311,8 +196,8 @@ def check_anchors(claim: str, passages: Sequence[Passage], language: str = "en")
         missing = tuple(islice(worded, 1))
     if missing or not pieces:
         detail = f"{missing[0].kind} {missing[0].value}" if missing else "there is no quote"
-        return _failed(Predicate.P3, RejectReason.ANCHOR_MISSING, detail)
-    return _passed(Predicate.P3)
+        return failed(Predicate.P3, RejectReason.ANCHOR_MISSING, detail)
+    return passed(Predicate.P3)
 
 
 def check_coverage(
@@ -326,8 +211,8 @@ def check_coverage(
     share = _share(content_terms(claim, language), passages, weights, language)
     if share is None or share < COVERAGE[kind]:
         detail = _percent(share, "of the claim's terms")
-        return _failed(Predicate.P4, RejectReason.LOW_COVERAGE, detail)
-    return _passed(Predicate.P4)
+        return failed(Predicate.P4, RejectReason.LOW_COVERAGE, detail)
+    return passed(Predicate.P4)
 
 
 def check_polarity(
@@ -345,10 +230,10 @@ def check_polarity(
             run = read(narrowest(sentence, near, language), language)
             fault = mismatch(claimed, run, read(near.text, language), others)
             if fault:
-                return _failed(Predicate.P5, RejectReason.POLARITY_MISMATCH, fault)
+                return failed(Predicate.P5, RejectReason.POLARITY_MISMATCH, fault)
     if not among:
-        return _failed(Predicate.P5, RejectReason.POLARITY_MISMATCH, "there is no quote")
-    return _passed(Predicate.P5)
+        return failed(Predicate.P5, RejectReason.POLARITY_MISMATCH, "there is no quote")
+    return passed(Predicate.P5)
 
 
 def check_focus(
@@ -361,12 +246,12 @@ def check_focus(
     words = _words(passages, language)
     absent = [term for term in key_terms(question, language) if not words.has(term)]
     if absent:
-        return _failed(Predicate.P6, RejectReason.OFF_QUESTION, f"does not name {absent[0]}")
+        return failed(Predicate.P6, RejectReason.OFF_QUESTION, f"does not name {absent[0]}")
     share = _share(weighed_terms(question, language), passages, weights, language)
     if share is None or share < FOCUS:
         detail = _percent(share, "of the question's terms")
-        return _failed(Predicate.P6, RejectReason.OFF_QUESTION, detail)
-    return _passed(Predicate.P6)
+        return failed(Predicate.P6, RejectReason.OFF_QUESTION, detail)
+    return passed(Predicate.P6)
 
 
 def _words(passages: Sequence[Passage], language: str) -> Words:
@@ -388,12 +273,3 @@ def _percent(share: Fraction | None, what: str) -> str:
     return (
         f"there is nothing to compare {what}" if share is None else f"{int(share * 100)} % {what}"
     )
-
-
-def _passed(predicate: Predicate) -> Verdict:
-    return Verdict(predicate=predicate, passed=True)
-
-
-def _failed(predicate: Predicate, reason: RejectReason, detail: str) -> Verdict:
-    detail = detail.encode("utf-8", "replace").decode()[:_MAXIMUM_DETAIL]
-    return Verdict(predicate=predicate, passed=False, reason=reason, detail=detail)

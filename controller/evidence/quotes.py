@@ -7,9 +7,9 @@ P1). Offsets are code points of the document's text, half-open.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from controller.api.records import (
     Block,
@@ -21,8 +21,19 @@ from controller.api.records import (
     Span,
     Where,
 )
-from controller.evidence.normalisation import normalise
+from controller.evidence.normalisation import Normalised, normalise
 from controller.evidence.tokens import cuts_a_token
+
+PDF: Final = "pdf"
+"""The extractor of PDF files: the spaces of its texts are a guess."""
+
+MINIMUM_LAYOUT_LENGTH: Final = 40
+"""The least length of a quote in the form L to be found as `Layout`, in characters."""
+
+TEXT_TIERS: Final = (MatchTier.EXACT, MatchTier.NORMALISED)
+"""How a quote of any text is found."""
+
+ALL_TIERS: Final = (*TEXT_TIERS, MatchTier.LAYOUT)
 
 CONTEXT_LENGTH: Final = 32
 """How many characters of the recorded text a citation keeps on each side."""
@@ -104,59 +115,83 @@ def recorded_blocks(evidence: Iterable[Evidence], document_id: str) -> tuple[Blo
     return tuple(b for e in evidence if e.document.id == document_id for b in e.blocks)
 
 
-def locate(quote: str, text: str, hint: int | None = None) -> Location | None:
+def tiers_of(document: Document) -> tuple[MatchTier, ...]:
+    """Return how a quote of a document may be found: by layout only where it was a PDF file."""
+    return ALL_TIERS if document.extractor.name == PDF else TEXT_TIERS
+
+
+def locate(
+    quote: str,
+    text: str,
+    hint: int | None = None,
+    tiers: Sequence[MatchTier] = TEXT_TIERS,
+) -> Location | None:
     """Find a quote in a text: as it is, else in normal form; nearest to the hint, else first.
 
-    A hit that cuts a word or a number of the text is none, and so is one whose slice does not
-    have the quote's normal form. Occurrences are those of the tier that matched. None where the
-    quote is not found, or has nothing to find.
+    With the tier `Layout` it is looked for in the form L at last, if it has 40 characters there. A
+    hit that cuts a word or a number of the text is none, and so is one whose slice does not have
+    the quote's form. Occurrences are those of the tier that matched. None where the quote is not
+    found, or has nothing to find.
     """
-    return _nearest([(0, text)], quote, hint)
+    return _nearest([(0, text)], quote, hint, tiers)
 
 
-def locate_in(stretches: Sequence[Stretch], quote: str, hint: int | None = None) -> Location | None:
+def locate_in(
+    stretches: Sequence[Stretch],
+    quote: str,
+    hint: int | None = None,
+    tiers: Sequence[MatchTier] = TEXT_TIERS,
+) -> Location | None:
     """Find a quote in recorded text as `locate` does, with offsets of the document."""
-    return _nearest([(stretch.start, stretch.text) for stretch in stretches], quote, hint)
+    return _nearest([(stretch.start, stretch.text) for stretch in stretches], quote, hint, tiers)
 
 
 def count_in(stretches: Sequence[Stretch], quote: str, tier: MatchTier) -> int:
-    """Return how often a quote occurs in recorded text, as it is or in normal form."""
-    return sum(
-        1
-        for known, find in _TIERS
-        if known is tier
-        for stretch in stretches
-        for _ in find(quote, stretch.text)
-    )
+    """Return how often a quote occurs in recorded text, found as a tier finds it."""
+    return sum(1 for stretch in stretches for _ in _FINDERS[tier].hits(quote, stretch.text))
 
 
-def _nearest(texts: Sequence[tuple[int, str]], quote: str, hint: int | None) -> Location | None:
-    wanted = normalise(quote).text
-    if not wanted:
-        return None
-    for tier, find in _TIERS:
+def _nearest(
+    texts: Sequence[tuple[int, str]],
+    quote: str,
+    hint: int | None,
+    tiers: Sequence[MatchTier],
+) -> Location | None:
+    for tier in tiers:
+        finder = _FINDERS[tier]
+        wanted = finder.form(quote)
         hits = [
             (start + offset, end + offset, offset, text)
             for offset, text in texts
-            for start, end in find(quote, text)
+            for start, end in finder.hits(quote, text)
         ]
         if hint is not None:
             hits.sort(key=lambda hit: (abs(hit[0] - hint), hit[0]))
         for start, end, offset, text in hits:
-            if normalise(text[start - offset : end - offset]).text == wanted:
+            if finder.form(text[start - offset : end - offset]) == wanted:
                 return Location(start, end, tier, len(hits))
     return None
 
 
 def _exact_hits(quote: str, text: str) -> Iterator[tuple[int, int]]:
+    if not normalise(quote).text:
+        return
     for start in _places(quote, text):
         if is_whole(text, start, start + len(quote)):
             yield start, start + len(quote)
 
 
 def _normalised_hits(quote: str, text: str) -> Iterator[tuple[int, int]]:
-    wanted = normalise(quote).text
-    within = normalise(text)
+    yield from _hits_within(normalise(quote).text, normalise(text), text)
+
+
+def _layout_hits(quote: str, text: str) -> Iterator[tuple[int, int]]:
+    wanted = normalise(quote).layout().text
+    if len(wanted) >= MINIMUM_LAYOUT_LENGTH:
+        yield from _hits_within(wanted, normalise(text).layout(), text)
+
+
+def _hits_within(wanted: str, within: Normalised, text: str) -> Iterator[tuple[int, int]]:
     for place in _places(wanted, within.text):
         if within.parts_a_piece(place) or within.parts_a_piece(place + len(wanted)):
             continue
@@ -165,7 +200,18 @@ def _normalised_hits(quote: str, text: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-_TIERS: Final = ((MatchTier.EXACT, _exact_hits), (MatchTier.NORMALISED, _normalised_hits))
+class _Finder(NamedTuple):
+    """How a tier finds a quote: its hits in a text, and the form that quote and hit share."""
+
+    hits: Callable[[str, str], Iterator[tuple[int, int]]]
+    form: Callable[[str], str]
+
+
+_FINDERS: Final[dict[MatchTier, _Finder]] = {
+    MatchTier.EXACT: _Finder(_exact_hits, lambda text: normalise(text).text),
+    MatchTier.NORMALISED: _Finder(_normalised_hits, lambda text: normalise(text).text),
+    MatchTier.LAYOUT: _Finder(_layout_hits, lambda text: normalise(text).layout().text),
+}
 
 
 def _places(wanted: str, text: str) -> Iterator[int]:

@@ -8,23 +8,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
 from controller.api.base import digest_of
 from controller.api.reasons import TERMINAL, TerminalReason
 from controller.api.records import (
-    AnswerReason,
-    BlockKind,
     Certificate,
-    Citation,
-    Evidence,
-    FactKind,
     FactStatus,
     Question,
-    QuestionState,
     SearchedCorpus,
     Statement,
 )
@@ -33,9 +27,10 @@ from controller.evidence.changes import changes_of
 from controller.evidence.draft import statements_of
 from controller.evidence.findings import Findings, standing
 from controller.evidence.markdown import render
+from controller.evidence.missing import GO_ON, missing_answers
+from controller.evidence.references import References
 from controller.evidence.report_format import (
     BudgetUse,
-    MissingAnswer,
     Omitted,
     RejectedQuotes,
     Report,
@@ -53,47 +48,6 @@ from controller.evidence.support import Support
 
 MAX_REPORT_BYTES: Final = 900 * 1024
 """How many bytes of UTF-8 `report.json` and `report.md` may have together: they share an object."""
-
-_GO_ON: Final = "Add a source that covers it, or reword the question."
-
-_WHY_MISSING: Final[dict[AnswerReason, tuple[str, str]]] = {
-    AnswerReason.CONTESTED: ("The sources disagree.", "Read what each of them says."),
-    AnswerReason.SEARCH_FAILED: (
-        "A search failed, so nothing can be said of what that source holds.",
-        "Mend the source, then set the annotation research.fixpoint.dev/requestedAt.",
-    ),
-    AnswerReason.HITS_UNREAD: (
-        "Passages that a search found were not read.",
-        "Ask a narrower question, or raise spec.budgets.maxSteps.",
-    ),
-    AnswerReason.SOURCE_PARTIAL: (
-        "A source answered in part only, so an absence cannot be proven.",
-        "Mend what the source's status names, or add another source.",
-    ),
-    AnswerReason.TOO_FEW_QUERIES: (
-        "Too few different queries were asked of the newest state of a source to prove an absence.",
-        "Reword the question, so that it gives more terms to search for.",
-    ),
-    AnswerReason.TOO_FEW_ORIGINS: (
-        "What was verified comes from fewer distinct origins than spec.goal.minOrigins.",
-        "Add a source of another origin, or lower spec.goal.minOrigins.",
-    ),
-    AnswerReason.LOW_CONFIDENCE: (
-        "Its words occur in the sources, but no passage answers it for certain.",
-        "Reword the question in the words of the sources, or add a source that covers it.",
-    ),
-    AnswerReason.VETOED: (
-        "What passed every predicate was taken away by a soft check.",
-        "Read the vetoed facts in the journal, or add a source that covers it.",
-    ),
-    AnswerReason.STEP_LIMIT: (
-        "The steps for one question are used up.",
-        "Raise spec.budgets.maxStepsPerQuestion.",
-    ),
-    AnswerReason.RUN_ENDED: ("The run ended before it was concluded.", ""),
-}
-
-_NOT_FOUND: Final = "The sources were searched and do not say it."
 
 
 @dataclass(frozen=True)
@@ -206,9 +160,9 @@ def build_report(
         some = [s for at, s in enumerate(statements) if at in chosen]
         left_out = Omitted(statements=len(statements) - kept, certificates=certificates - proofs)
         omitted = None if left_out == Omitted() else left_out
-        references = _References(support, findings.evidence)
+        references = References(support, findings.evidence)
         questions = _questions(findings, run, some, references, proofs)
-        said = tuple(_statement(s, references) for s in summary)
+        said = tuple(references.stated(s) for s in summary)
         return _report(
             findings,
             run,
@@ -282,7 +236,7 @@ def _report(
         questions=questions,
         changes=changes_of(findings, is_withheld=run.draft_digest is not None),
         references=references,
-        missing=tuple(_missing(findings, _GO_ON if succeeded else ending.remedy)),
+        missing=tuple(missing_answers(findings, GO_ON if succeeded else ending.remedy)),
         method=_method(findings),
         budgets=run.budgets,
         rejected=_rejected(findings),
@@ -295,56 +249,11 @@ def _report(
     )
 
 
-class _References:
-    """Numbers citations in the order in which statements name them, each place once."""
-
-    def __init__(self, support: Support, evidence: Iterable[Evidence]) -> None:
-        self._support = support
-        self._evidence = {e.document.id: e for e in evidence}
-        self._numbers: dict[object, int] = {}
-        self.listed: list[ReportReference] = []
-
-    def cite(self, statement: Statement) -> tuple[int, ...]:
-        """Return the numbers of a statement's citations."""
-        return tuple(self._number(citation) for citation in self._support.citations(statement))
-
-    def wording(self, statement: Statement) -> Literal[FactKind.PARAPHRASE] | None:
-        """Return `Paraphrase` where a statement is not the characters of a quote of its own."""
-        kind = self._support.wording(statement)
-        return FactKind.PARAPHRASE if kind is FactKind.PARAPHRASE else None
-
-    def _number(self, citation: Citation) -> int:
-        key = (citation.document_id, citation.spans)
-        if key not in self._numbers:
-            self._numbers[key] = len(self.listed) + 1
-            self.listed.append(self._reference(len(self.listed) + 1, citation))
-        return self._numbers[key]
-
-    def _reference(self, number: int, citation: Citation) -> ReportReference:
-        evidence = self._evidence[citation.document_id]
-        start = citation.spans[0].start
-        kinds = (block.kind for block in evidence.blocks if block.start <= start < block.end)
-        return ReportReference(
-            number=number,
-            document_id=citation.document_id,
-            source_name=evidence.document.source_name,
-            title=evidence.document.title,
-            locator=evidence.document.locator,
-            text_digest=citation.text_digest,
-            heading_path=citation.where.heading_path,
-            lines=citation.where.lines,
-            kind=next(kinds, BlockKind.PARAGRAPH),
-            quote=citation.quote,
-            spans=citation.spans,
-            match_tier=citation.match_tier,
-        )
-
-
 def _questions(
     findings: Findings,
     run: RunSummary,
     statements: Sequence[Statement],
-    references: _References,
+    references: References,
     proofs: int,
 ) -> tuple[ReportQuestion, ...]:
     """Return the questions with these statements and the first so many certificates."""
@@ -361,7 +270,7 @@ def _question(
     run: RunSummary,
     question: Question,
     statements: Iterable[Statement],
-    references: _References,
+    references: References,
 ) -> ReportQuestion:
     state, reason = standing(findings, question)
     return ReportQuestion(
@@ -371,38 +280,14 @@ def _question(
         reason=reason,
         origins=distinct_origins(findings.verified(question.id), findings.evidence),
         steps=run.question_steps.get(question.id, 0),
-        statements=tuple(
-            _statement(s, references) for s in statements if s.question_id == question.id
-        ),
+        statements=tuple(references.stated(s) for s in statements if s.question_id == question.id),
         certificate=_certificate(findings, question),
-    )
-
-
-def _statement(statement: Statement, references: _References) -> ReportStatement:
-    return ReportStatement(
-        text=statement.text,
-        fact_ids=statement.fact_ids,
-        citations=references.cite(statement),
-        wording=references.wording(statement),
     )
 
 
 def _certificate(findings: Findings, question: Question) -> Certificate | None:
     answer = findings.answers.get(question.id)
     return answer.certificate if answer else None
-
-
-def _missing(findings: Findings, remedy: str) -> Iterator[MissingAnswer]:
-    for question in findings.questions:
-        state, reason = standing(findings, question)
-        if state is QuestionState.ANSWERED:
-            continue
-        why, what_to_do = (
-            (_NOT_FOUND, _GO_ON)
-            if state is QuestionState.NOT_FOUND
-            else _WHY_MISSING[reason or AnswerReason.RUN_ENDED]
-        )
-        yield MissingAnswer(question_id=question.id, why=why, what_to_do=what_to_do or remedy)
 
 
 def _method(findings: Findings) -> ReportMethod:

@@ -90,7 +90,7 @@ class ReportStatement(ApiModel):
         _described(
             "What is said; each predicate of the verifier holds for it.",
             "Checked against the journal: equal to a drafted statement, and supported by its "
-            "citations (P3, P4, P5).",
+            "citations (P3, P4, P5, P7).",
         ),
     ]
     fact_ids: Annotated[
@@ -108,6 +108,14 @@ class ReportStatement(ApiModel):
         _described(
             "`Paraphrase`: the text is in a model's words, and its references have the source's; "
             "absent where the text is the very characters of a quote.",
+            CHECKED_COMPUTED,
+        ),
+    ] = None
+    soft_unchecked: Annotated[
+        Literal[True] | None,
+        _described(
+            "Present where the words need a soft check that was not made: whether they say more "
+            "than the quote is for a person to judge.",
             CHECKED_COMPUTED,
         ),
     ] = None
@@ -297,7 +305,7 @@ class Report(ApiModel):
         Field(max_length=16),
         _described(
             "What a model says that an exhausted run has found; each sentence is supported by its "
-            "citations (P3, P4, P5), and the others were dropped.",
+            "citations (P3, P4, P5, P7), and the others were dropped.",
             CHECKED_COMPUTED,
         ),
     ] = None

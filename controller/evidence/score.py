@@ -14,9 +14,10 @@ from fractions import Fraction
 from typing import Final
 
 from controller.api.records import AnswerReason, Evidence, Fact, Question, QuestionState
+from controller.evidence.clusters import clusters_of
 from controller.evidence.draft import statements_of
 from controller.evidence.findings import Findings
-from controller.evidence.support import Support, clusters_of
+from controller.evidence.support import Support
 
 NOT_FOUND_SHARE: Final = Fraction(3, 5)
 """What a certified absence is worth: resolved, but less than an answer."""
@@ -101,8 +102,7 @@ def coverage(findings: Findings, target_origins: int) -> Fraction:
 def distinct_origins(facts: Iterable[Fact], evidence: Sequence[Evidence]) -> int:
     """Return from how many clusters of documents the citations of facts come.
 
-    Documents with the same origin key, or with the same text, are one cluster. Citations of
-    documents without recorded evidence count for nothing.
+    Citations of documents without recorded evidence count for nothing.
     """
     clusters = clusters_of(evidence)
     cited = {citation.document_id for fact in facts for citation in fact.citations}

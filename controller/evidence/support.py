@@ -1,8 +1,8 @@
 """Whether a statement is supported by its citations, and which of them it needs.
 
 Support is the stand-in for entailment that needs no model: the hard tokens of the statement (P3)
-and enough of its words (P4) occur in the cited slices and their headings, and it denies what they
-deny (P5).
+and enough of its words (P4) occur in the cited slices and their headings, it denies what they deny
+(P5), and what it says in other words is cited from no quarantined document (P7).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from controller.api.records import (
     Citation,
-    Evidence,
     Fact,
     FactKind,
     FactStatus,
@@ -22,15 +22,17 @@ from controller.api.records import (
     Statement,
     TermWeight,
 )
+from controller.evidence.clusters import clusters_of
 from controller.evidence.findings import Findings, FormerRound
 from controller.evidence.predicates import (
     Passage,
     check_anchors,
     check_coverage,
     check_polarity,
-    check_recorded,
     passages_of,
 )
+from controller.evidence.provenance import check_recorded
+from controller.evidence.soft import is_open
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,28 +71,6 @@ def question_weights(findings: Findings, question_id: str) -> dict[str, int]:
     return {weight.term: weight.weight for weight in recorded}
 
 
-def clusters_of(evidence: Iterable[Evidence]) -> dict[str, int]:
-    """Return the cluster of each document, by its id.
-
-    Documents with the same origin key, or with the same text, are of one cluster: one voice.
-    """
-    members: list[list[str]] = []
-    cluster_of_key: dict[str, int] = {}
-    for document in (e.document for e in evidence):
-        keys = (f"origin {document.origin_key}", document.text_digest)
-        joined = {cluster_of_key[key] for key in keys if key in cluster_of_key}
-        target = min(joined, default=len(members))
-        if not joined:
-            members.append([])
-        members[target].append(document.id)
-        for other in joined - {target}:
-            members[target] += members[other]
-            members[other] = []
-        cluster_of_key = {k: target if c in joined else c for k, c in cluster_of_key.items()}
-        cluster_of_key |= dict.fromkeys(keys, target)
-    return {document: at for at, documents in enumerate(members) for document in documents}
-
-
 class Support:
     """The findings, ready to be asked which statements they support."""
 
@@ -105,6 +85,9 @@ class Support:
             if check_recorded(e.document.id, [e]).passed
         }
         self._evidence = {e.document.id: e for e in findings.evidence}
+        self._quarantined = {
+            e.document.id for e in findings.evidence if e.document.injection_suspected
+        }
         self._weights: dict[str, tuple[tuple[str, int], ...]] = {}
         self._passages: dict[tuple[str, tuple[Span, ...]], tuple[Passage, ...]] = {}
 
@@ -122,11 +105,14 @@ class Support:
 
         Citations of one cluster count once, the first in the order of the journal. One whose fact
         is unknown or not verified, or whose document is unknown or has another text, dangles: it
-        counts, it is not precise, and nothing is supported beside it.
+        counts, it is not precise, and nothing is supported beside it. A statement in other words
+        than its quotes is not supported if one of them is of a quarantined document (P7).
         """
         counted = self._counted(statement)
         dangling = self._dangling(statement)
-        supported = not dangling and self._entailed(statement, counted)
+        supported = (
+            not dangling and self._is_citable(statement) and self._entailed(statement, counted)
+        )
         precise = 0
         if supported:
             precise = sum(
@@ -140,6 +126,21 @@ class Support:
         """Say whether a statement is the very characters of a quote that it cites, or worded."""
         quotes = {c.quote for fact in self._cited(statement) for c in fact.citations}
         return FactKind.QUOTE if statement.text in quotes else FactKind.PARAPHRASE
+
+    def is_soft_unchecked(self, statement: Statement) -> bool:
+        """Say whether a statement's wording needs a soft check that was not made in this round.
+
+        A soft check looks at claims of facts. A statement with the very words of a claim that it
+        has looked at is checked; a sentence that a draft or a closing summary has words of its own
+        for was never looked at (docs/verification.md).
+        """
+        cited = list(self._cited(statement))
+        if self.wording(statement) is FactKind.QUOTE:
+            return False
+        if any(f.id in self._findings.reviewed and f.claim == statement.text for f in cited):
+            return False
+        passages = (p for c in self.citations(statement) for p in self._passages_of(c))
+        return _is_open(statement.text, tuple(p.pieces() for p in passages), self._language)
 
     def _cited(self, statement: Statement) -> Iterator[Fact]:
         """Yield the verified facts of a statement, in the order of the journal."""
@@ -160,6 +161,11 @@ class Support:
         unknown = len(set(statement.fact_ids)) - len(cited)
         return unknown + sum(not self._sound(c) for fact in cited for c in fact.citations)
 
+    def _is_citable(self, statement: Statement) -> bool:
+        return self.wording(statement) is FactKind.QUOTE or not any(
+            citation.document_id in self._quarantined for citation in self.citations(statement)
+        )
+
     def _entailed(self, statement: Statement, citations: Sequence[Citation]) -> bool:
         passages = tuple(p for citation in citations for p in self._passages_of(citation))
         kind = self.wording(statement)
@@ -178,6 +184,9 @@ class Support:
             weights = question_weights(self._findings, question_id)
             self._weights[question_id] = tuple(sorted(weights.items()))
         return self._weights[question_id]
+
+
+_is_open: Final = lru_cache(maxsize=4096)(is_open)
 
 
 @lru_cache(maxsize=4096)

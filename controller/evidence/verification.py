@@ -28,16 +28,19 @@ from controller.evidence.predicates import (
     check_claim,
     check_coverage,
     check_focus,
-    check_found,
     check_polarity,
+    check_substance,
+    passages_of,
+)
+from controller.evidence.provenance import (
+    check_citable,
+    check_found,
     check_quotes,
     check_recorded,
     check_source,
-    check_substance,
     fact_id,
-    passages_of,
 )
-from controller.evidence.quotes import cite, locate_in, recorded_blocks, stretches_of
+from controller.evidence.quotes import cite, locate_in, recorded_blocks, stretches_of, tiers_of
 
 MAXIMUM_UNFOUND_CLAIM: Final = 1000
 """How much of a wording that was not found is kept, in characters."""
@@ -88,7 +91,7 @@ def verify_fact(
     if document is None or not recorded.passed:
         return _not_found(question, candidate, recorded)
     stretches = stretches_of(recorded_blocks(evidence, document.id))
-    location = locate_in(stretches, candidate.wording, candidate.hint)
+    location = locate_in(stretches, candidate.wording, candidate.hint, tiers_of(document))
     if location is None:
         return _not_found(question, candidate, recorded, check_found(location))
     citation = cite(document, stretches, location)
@@ -134,6 +137,7 @@ def verify_again(
         check_coverage(fact.claim, fact.kind, passages, weights, language),
         *_polarity(fact, passages, weights, language),
         check_focus(question_text, passages, weights, language),
+        check_citable(fact, evidence),
     )
 
 

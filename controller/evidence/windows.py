@@ -17,9 +17,9 @@ from typing import Final
 from controller.api.records import Block, BlockKind
 from controller.evidence.normalisation import normalise
 from controller.evidence.predicates import (
+    BOILERPLATE,
     FOCUS,
     MAXIMUM_LENGTH,
-    UNQUOTABLE,
     Passage,
     check_substance,
     is_under_key_term,
@@ -33,7 +33,7 @@ MAXIMUM_WINDOW: Final = 420
 """How long a window may be, in characters; a `Field` with its literal may reach P2's maximum."""
 
 WINDOWS_PER_DOCUMENT: Final = 2
-NEVER_OFFERED: Final = UNQUOTABLE | {BlockKind.HEADING}
+NEVER_OFFERED: Final = BOILERPLATE | {BlockKind.HIDDEN, BlockKind.HEADING}
 
 COVERAGE_WEIGHT: Final = 500_000
 """For the share of the question's term weight in the window or its headings, in millionths."""

@@ -155,6 +155,7 @@ def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
         set_aside=records.set_aside,
         model_set_aside=_model_set_aside(spec, state),
         former=state.rounds.former,
+        reviewed=state.model.reviewed,
     )
     sources = {reference.name for reference in spec.source_refs}
     quality = score(findings, spec.goal.target_origins, spec.language)

@@ -20,8 +20,8 @@ from pydantic import TypeAdapter
 
 from controller.api.base import digest_of, digest_of_text
 from controller.api.records import Block, BlockKind
-from controller.evidence.passages import cut
-from controller.evidence.predicates import UNQUOTABLE
+from controller.evidence.minhash import minhash
+from controller.evidence.passages import NOT_SEARCHED, cut
 from controller.sources.collection import Collection, CorpusFile, LeftOut
 from controller.sources.index_queries import UNSPACED
 from controller.sources.readers import Reading, Text, UnreadableDocumentError, read_file
@@ -161,7 +161,7 @@ class _Passage:
     def __init__(self, blocks: tuple[Block, ...], text: Text) -> None:
         self.blocks = blocks
         self.path = blocks[0].heading_path
-        self.is_searched = blocks[0].kind not in UNQUOTABLE
+        self.is_searched = blocks[0].kind not in NOT_SEARCHED
         last = blocks[-1].end
         names = [a.name for a in text.anchors if blocks[0].start <= a.offset < last]
         headings = self.path if self.path[:1] == (text.title,) else (text.title, *self.path)
@@ -200,6 +200,7 @@ def _record(file: CorpusFile, data: bytes, reading: Reading) -> dict[str, Any]:
         "bytes": len(data),
         "characters": len(text),
         "extractor": reading.extractor.to_json(),
+        "minhash": minhash(text),
     }
 
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 """Of the schema, the passages and the readers: part of the file's name, raise it with each."""
 
 KEPT_INDEXES: Final = 32

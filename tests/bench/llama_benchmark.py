@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -196,6 +196,11 @@ def false_quotes(directory: Path, report: dict[str, Any]) -> list[str]:
     return false
 
 
+def printed(measured: Measured, **taken: float) -> str:
+    """Return a measurement as JSON. `asdict` would make keys of a counter's pairs."""
+    return json.dumps({"benchmark": "llama", **vars(measured), **taken}, indent=2)
+
+
 def main() -> int:
     """Measure; return 1 if a quote is false."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.llama_benchmark")
@@ -209,7 +214,7 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     taken = {"seconds": round(time.monotonic() - began), "load": round(os.getloadavg()[0], 1)}
-    print(json.dumps({"benchmark": "llama", **asdict(measured), **taken}, indent=2))
+    print(printed(measured, **taken))
     return 1 if measured.false_quotes else 0
 
 

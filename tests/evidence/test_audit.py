@@ -12,7 +12,8 @@ from pydantic import BaseModel, ValidationError
 from controller.api.reasons import TerminalReason
 from controller.api.records import Certificate, Evidence, Fact, FactStatus, SearchStatus, Statement
 from controller.api.task import GoalPredicate, PredicateMet, Quality
-from controller.evidence.audit import AuditRule, Discrepancy, audit
+from controller.evidence.audit import audit
+from controller.evidence.discrepancies import AuditRule, Discrepancy
 from controller.evidence.findings import Findings
 from controller.evidence.report import build_report
 from controller.evidence.report_format import CHECKED_LEGAL, Report

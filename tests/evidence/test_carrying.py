@@ -12,7 +12,7 @@ from controller.api.records import Block, BlockKind, Evidence, Fact, FactKind, R
 from controller.api.rounds import Rereading, ReverifyRecord
 from controller.api.step import MAX_EVIDENCE_BYTES
 from controller.evidence.carrying import Carried, DocumentNow, FormerFacts, carry
-from controller.evidence.predicates import fact_id
+from controller.evidence.provenance import fact_id
 from controller.evidence.verification import verify_again
 from tests.evidence.samples import quote_fact, setting_evidence, setting_question, setting_quote
 from tests.store.builders import evidence as plain_evidence

@@ -24,7 +24,8 @@ from controller.api.records import (
     SearchStatus,
 )
 from controller.evidence.findings import Findings
-from controller.evidence.markdown import escape, render
+from controller.evidence.markdown import render
+from controller.evidence.markdown_text import escape
 from controller.evidence.report import build_report
 from controller.evidence.report_format import Omitted, Report
 from tests.evidence.samples import (

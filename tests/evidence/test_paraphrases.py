@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.api.records import (
-    AnswerReason,
     Fact,
     FactKind,
     FactStatus,
     Predicate,
-    QuestionState,
     RejectReason,
 )
-from controller.api.rounds import FormerQuestion, Rereading, ReverifyRecord
-from controller.evidence.audit import audit
 from controller.evidence.claims import one_line
-from controller.evidence.draft import template_draft
-from controller.evidence.findings import Findings, FormerRound
-from controller.evidence.markdown import render
 from controller.evidence.predicates import Passage, check_anchors, check_polarity
-from controller.evidence.report import build_report
 from controller.evidence.soft import is_open, needs_soft_check
 from controller.evidence.verification import Candidate, agrees, verify_again, verify_fact
 from tests.evidence.paraphrases import TRUTHS, Wording, honest, lies, passes, verdicts_on
 from tests.evidence.recorded import DOCUMENT_ID, blocks_of, cases, evidence_of, question
-from tests.evidence.samples import SAVEPOINT_QUESTION, concluded, run_summary, searches_for
 
 # --- Lies and honest wordings of whole sentences -------------------------------------------------
 
@@ -302,122 +291,3 @@ def test_a_claim_is_no_longer_than_a_quote_may_be() -> None:
 def test_a_quote_needs_no_soft_check() -> None:
     assert not needs_soft_check(proposed(None), [EVIDENCE])
     assert needs_soft_check(proposed("The old lamp is never dimmed by default."), [EVIDENCE])
-
-
-# --- Vetoed facts --------------------------------------------------------------------------------
-
-SAVEPOINTS = evidence_of(
-    "A savepoint is a marker within a transaction that enables you to roll back a part of it.",
-    headings=("Savepoints",),
-)
-FACT = verify_fact(
-    SAVEPOINT_QUESTION,
-    Candidate(DOCUMENT_ID, SAVEPOINTS.blocks[0].text, claim="A savepoint is a marker."),
-    [SAVEPOINTS],
-    {},
-)
-VETOED = FACT.model_copy(update={"status": FactStatus.VETOED})
-
-
-def findings_with(*facts: Fact) -> Findings:
-    return concluded(
-        Findings(
-            questions=(SAVEPOINT_QUESTION,),
-            searches=searches_for(SAVEPOINT_QUESTION, [SAVEPOINTS]),
-            evidence=(SAVEPOINTS,),
-            facts=facts,
-        )
-    )
-
-
-def test_a_vetoed_fact_counts_for_nothing() -> None:
-    assert FACT.status is FactStatus.VERIFIED
-    findings = findings_with(VETOED)
-    answer = findings.answers[SAVEPOINT_QUESTION.id]
-    assert (answer.state, answer.reason) == (QuestionState.UNRESOLVED, AnswerReason.VETOED)
-    assert template_draft(findings) == ()
-    report = build_report(findings, run_summary(findings))
-    assert (report.method.facts_verified, report.method.facts_rejected) == (0, 0)
-    assert report.method.facts_vetoed == 1
-    assert report.rejected == ()
-    assert "1 taken away by a soft check" in render(report)
-    assert audit(report, findings, target_origins=1) == ()
-
-
-def test_another_fact_answers_beside_a_vetoed_one() -> None:
-    other = verify_fact(
-        SAVEPOINT_QUESTION,
-        Candidate(DOCUMENT_ID, SAVEPOINTS.blocks[0].text),
-        [SAVEPOINTS],
-        {},
-    )
-    findings = findings_with(VETOED, other)
-    assert findings.answers[SAVEPOINT_QUESTION.id].fact_ids == (other.id,)
-
-
-def test_a_carried_fact_that_is_vetoed_is_gone() -> None:
-    former = FormerRound(
-        questions=(
-            FormerQuestion(
-                id=SAVEPOINT_QUESTION.id,
-                text=SAVEPOINT_QUESTION.text,
-                state=QuestionState.ANSWERED,
-            ),
-        ),
-        reverified=(
-            ReverifyRecord(
-                document_id=DOCUMENT_ID,
-                source_name="django-docs",
-                rereading=Rereading.READ,
-                read_as=DOCUMENT_ID,
-                facts=(FACT,),
-            ),
-        ),
-    )
-    findings = replace(findings_with(VETOED), former=former)
-    changes = build_report(findings, run_summary(findings)).changes
-    assert changes is not None
-    assert (changes.facts_hold, changes.facts_gone) == (0, 1)
-    assert changes.gone[0].why == "a soft check took it away"
-
-
-# --- The report ----------------------------------------------------------------------------------
-
-
-# S2.4
-def test_a_statement_in_a_models_words_is_marked_where_it_stands() -> None:
-    findings = findings_with(FACT)
-    report = build_report(findings, run_summary(findings))
-    assert audit(report, findings, target_origins=1) == ()
-    (statement,) = report.questions[0].statements
-    assert statement.wording is FactKind.PARAPHRASE
-    assert report.to_json()["questions"][0]["statements"][0]["wording"] == "Paraphrase"
-    rendered = render(report)
-    mark = "*(in a model's words; the quote is the source's)*"
-    assert rendered.count(f"A savepoint is a marker. {mark}") == 2  # summary and findings
-    assert "> A savepoint is a marker within a transaction that enables" in rendered
-    assert "> A savepoint is a marker.\n" not in rendered
-    assert "| Statements |" in rendered
-
-
-def test_a_quote_is_not_marked() -> None:
-    findings = findings_with(
-        verify_fact(
-            SAVEPOINT_QUESTION, Candidate(DOCUMENT_ID, SAVEPOINTS.blocks[0].text), [SAVEPOINTS], {}
-        )
-    )
-    report = build_report(findings, run_summary(findings))
-    assert "wording" not in report.to_json()["questions"][0]["statements"][0]
-    assert "model's words" not in render(report)
-
-
-def test_the_audit_finds_a_claim_that_passes_for_a_quote() -> None:
-    findings = findings_with(FACT)
-    report = build_report(findings, run_summary(findings))
-    (asked,) = report.questions
-    unmarked = asked.statements[0].model_copy(update={"wording": None})
-    forged = report.model_copy(
-        update={"questions": (asked.model_copy(update={"statements": (unmarked,)}),)}
-    )
-    found = [str(d) for d in audit(forged, findings, target_origins=1)]
-    assert any("(WordingMarked)" in line and "it is a Paraphrase" in line for line in found)

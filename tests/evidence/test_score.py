@@ -24,10 +24,11 @@ from controller.api.records import (
     SearchStatus,
     Statement,
 )
+from controller.evidence.clusters import clusters_of
 from controller.evidence.draft import template_draft
 from controller.evidence.findings import Findings
 from controller.evidence.score import distinct_origins, factors, percent, score
-from controller.evidence.support import clusters_of, question_weights
+from controller.evidence.support import question_weights
 from tests.evidence.samples import (
     concluded,
     evidence_of,

@@ -23,7 +23,7 @@ from controller.api.records import (
     SearchStatus,
     Verdict,
 )
-from controller.evidence.audit import AuditRule
+from controller.evidence.discrepancies import AuditRule
 from controller.evidence.score import factors, percent
 from controller.evidence.verification import Candidate, verify_fact
 from tests.evidence.samples import evidence_of
@@ -57,6 +57,9 @@ def verdicts_on(given: dict[str, Any]) -> tuple[Verdict, ...]:
     question = Question(id="example", text=given["question"])
     block = (BlockKind(given.get("kind", "Paragraph")), tuple(given["headings"]), given["text"])
     evidence = evidence_of("file:example.txt", "Example", [block])
+    flag = {"injection_suspected": given.get("injectionSuspected", False)}
+    flagged = evidence.document.model_copy(update=flag)
+    evidence = evidence.model_copy(update={"document": flagged})
     document = given.get("document", evidence.document.id)
     candidate = Candidate(document, given["quote"], claim=given.get("claim"))
     return verify_fact(question, candidate, [evidence], {}).verdicts

@@ -11,13 +11,18 @@ import pytest
 from controller.api.errors import RetryableError
 from controller.api.records import FactKind, FactStatus
 from controller.api.step import ActionName, Outcome
+from controller.cli.checking import check_report
 from controller.loop.exchange import ModelReply
 from controller.models.scripted import ScriptedModel, Turn, answer
+from controller.ports import TaskKey
 from tests.model_runs import LIMITS, NO_QUERIES, NO_QUOTES, Ended, check_run, parts, run
 from tests.world import World
 
 QUOTE = "Default: 40 lumens at the lowest dimmer position of the lamp."
 HOLDS = "At its lowest dimmer position the lamp has 40 lumens."
+MARKS = (
+    "*(in a model's words; the quote is the source's)* *(no soft check was made of these words)*"
+)
 NO_DOUBTS = answer({"doubts": []})
 
 
@@ -41,6 +46,18 @@ async def drafting(world: World, *script: Turn, **spec: Any) -> Ended:  # noqa: 
     check_run(task, steps)
     stored = await world.store.get_report(task)
     return Ended(task, steps, stored.files["report.md"] if stored else "")
+
+
+async def next_round(world: World, key: TaskKey) -> tuple[list[ActionName], str]:
+    """Run a task's second round; return its actions and its report, which the journal bears out."""
+    await world.run(key)
+    task, steps = await world.task(key), await world.steps(key)
+    stored = await world.store.get_report(task)
+    assert stored is not None
+    assert check_report(task, steps, stored).lies == ()
+    actions = [s.spec.action for s in steps if s.spec.round == 1]
+    assert actions[-1] is ActionName.PUBLISH
+    return actions, stored.files["report.md"]
 
 
 class TestClaims:
@@ -137,7 +154,30 @@ class TestSoftCheck:
         ran = await run(world, [NO_QUERIES, claimed(HOLDS), fault])
         assert ran.ending == "GoalReached"
         assert [s.spec.outcome for s in ran.of(ActionName.REVIEW)] == [Outcome.FAILED]
+        assert f"{HOLDS} {MARKS}" in ran.report
+
+    # S3.5
+    async def test_what_it_has_looked_at_is_not_marked_as_unchecked(self, world: World) -> None:
+        ran = await run(world, [NO_QUERIES, claimed(HOLDS), NO_DOUBTS])
         assert HOLDS in ran.report
+        assert MARKS not in ran.report
+
+    async def test_a_later_round_without_it_says_so_of_what_it_carries(self, world: World) -> None:
+        await run(world, [NO_QUERIES, claimed(HOLDS), NO_DOUBTS])
+        key = world.apply(requested_at="monday")  # and no model any more
+        actions, report = await next_round(world, key)
+        assert ActionName.REVIEW not in actions
+        assert f"{HOLDS} {MARKS}" in report
+
+    async def test_a_later_round_with_it_looks_again(self, world: World) -> None:
+        ran = await run(world, [NO_QUERIES, claimed(HOLDS), NO_DOUBTS, NO_DOUBTS])
+        key = world.apply(
+            requested_at="monday", modelRef={"name": "scripted"}, progressPolicy=LIMITS
+        )
+        actions, report = await next_round(world, key)
+        assert actions.count(ActionName.REVIEW) == len(ran.of(ActionName.REVIEW)) == 1
+        assert HOLDS in report
+        assert MARKS not in report
 
     @pytest.mark.parametrize("doubts", [[], [{"claim": "c1", "why": "it says more"}]])
     async def test_it_may_be_the_last_step_of_a_question(

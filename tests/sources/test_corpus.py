@@ -22,6 +22,7 @@ from controller.api.meta import ObjectMeta, ObjectReference
 from controller.api.reasons import ReadyReason
 from controller.api.records import BlockKind, SearchStatus
 from controller.api.source import Corpus, ResearchSource, ResearchSourceSpec, SourceType
+from controller.evidence.minhash import minhash
 from controller.ports import Source
 from controller.sources import index_file
 from controller.sources.collection import MAX_FILE_BYTES
@@ -100,6 +101,8 @@ async def test_a_document_is_read_again_whole(make_corpus: MakeCorpus) -> None:
     document, text, blocks = await source.read_document(outcome.passages[0].document.id)
     assert document == outcome.passages[0].document
     assert digest_of_text(text) == document.text_digest
+    assert document.minhash is not None
+    assert document.minhash == minhash(text)
     assert len(text) == document.characters
     assert text == "\n".join(block.text for block in blocks)
     assert all(text[block.start : block.end] == block.text for block in blocks)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from controller.api.model_call import CallFlag
-from controller.api.records import ExtractRecord, Fact, FactStatus, Question
+from controller.api.records import BlockKind, ExtractRecord, Fact, FactStatus, Question
 from controller.api.step import ActionName
 from controller.evidence.predicates import only_repeats
 from controller.evidence.support import question_weights
@@ -76,7 +76,7 @@ def extracted(situation: Situation, arguments: QuestionArguments, answered: Answ
     verified = sum(fact.status is FactStatus.VERIFIED for fact in facts)
     cut = "; the endpoint counted far fewer tokens than were sent" if is_cut else ""
     return Found(
-        summary=f"{len(proposed)} quotes proposed, {verified} of {len(facts)} facts verified{cut}",
+        summary=f"{_quotes(len(proposed))} proposed, {verified} of {len(facts)} verified{cut}",
         extract=ExtractRecord(
             question_id=question.id,
             facts=facts,
@@ -130,9 +130,11 @@ def _named(passages: tuple[Ranked, ...]) -> dict[str, Ranked]:
 
 
 def _text(passage: Ranked) -> str:
+    """Return a passage as a model reads it: no text that a reader of the page cannot see."""
     path = passage.blocks[0].heading_path
     heading = [" > ".join(path)] if path else []
-    return "\n".join([*heading, *(block.text for block in passage.blocks)])
+    seen = (block.text for block in passage.blocks if block.kind is not BlockKind.HIDDEN)
+    return "\n".join([*heading, *seen])
 
 
 def _facts(
@@ -169,3 +171,7 @@ def _candidates(
     if claim and not only_repeats(question.text, claim, language):
         yield Candidate(document_id, wording, start, claim)
     yield Candidate(document_id, wording, start)
+
+
+def _quotes(number: int) -> str:
+    return "1 quote" if number == 1 else f"{number} quotes"

@@ -6,7 +6,7 @@ READY := $(VENV)/.installed
 KEEP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install llama demo demo-llm test test-llama test-core bench bench-liar bench-spend soak sweep drill lint typecheck format crds docs verify lock run kind image controlplane clean
+.PHONY: help install llama demo demo-llm test test-llama test-core bench bench-liar bench-research bench-spend soak sweep drill lint typecheck format crds docs verify lock run kind image controlplane clean
 
 help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench: $(READY) controlplane ## Measure; results are JSON under build/bench/
 
 bench-liar: $(READY) ## Let a model lie in every known way; the result is build/bench/liar.json (minutes)
 	@$(BIN)/python -m tests.bench.liar_benchmark > /dev/null
+
+bench-research: $(READY) ## Answer 1,300 questions over real manuals; the result is build/bench/research.json (minutes)
+	@$(BIN)/python -m tests.bench.research_benchmark
 
 bench-spend: $(READY) ## Run 1,000 random fault scripts of endpoints, and check what they spend (minutes)
 	@$(BIN)/python -m tests.bench spend

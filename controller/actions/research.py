@@ -12,6 +12,7 @@ from typing import Final
 from controller.actions.context import Context
 from controller.api.errors import PermanentError
 from controller.api.records import (
+    MAX_EVIDENCE_BLOCKS,
     Document,
     Evidence,
     Hit,
@@ -148,17 +149,21 @@ def _selected(document: Document, chosen: Selection) -> tuple[Evidence, ...]:
 
 
 def _recorded(passages: Iterable[Passage]) -> tuple[tuple[Evidence, ...], int]:
-    """Return the passages' blocks by document, best first, as far as 48 KiB go; and the rest."""
+    """Return the passages' blocks by document, best first, and how many did not fit.
+
+    A step holds 48 KiB of them, and of one document as many as its record does.
+    """
     chosen: dict[str, Evidence] = {}
     size = dropped = 0
     for passage in passages:
         cost = sum(map(recorded_size, passage.blocks))
-        if size + cost > MAX_EVIDENCE_BYTES:
+        found = Evidence.model_construct(document=passage.document, blocks=passage.blocks)
+        whole = merged(chosen.get(passage.document.id), found)
+        if size + cost > MAX_EVIDENCE_BYTES or len(whole.blocks) > MAX_EVIDENCE_BLOCKS:
             dropped += len(passage.blocks)
             continue
         size += cost
-        found = Evidence(document=passage.document, blocks=passage.blocks)
-        chosen[passage.document.id] = merged(chosen.get(passage.document.id), found)
+        chosen[passage.document.id] = whole
     return tuple(chosen.values()), dropped
 
 

@@ -8,7 +8,7 @@ alone. Offsets are code points of a document's text, half-open. Nothing here car
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -143,11 +143,15 @@ class Document(ApiModel):
     minhash: MinHash | None = None
 
 
+MAX_EVIDENCE_BLOCKS: Final = 256
+"""How many blocks of one document one step may carry."""
+
+
 class Evidence(ApiModel):
     """The blocks of one document that a step selected, in the order of their offsets."""
 
     document: Document
-    blocks: Annotated[tuple[Block, ...], Field(max_length=256)]
+    blocks: Annotated[tuple[Block, ...], Field(max_length=MAX_EVIDENCE_BLOCKS)]
 
 
 class Span(ApiModel):

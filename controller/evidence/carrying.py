@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from controller.api.records import (
+    MAX_EVIDENCE_BLOCKS,
     Block,
     Citation,
     Document,
@@ -42,9 +43,6 @@ MAX_CARRIED: Final = 128
 
 MAX_DROPPED: Final = 256
 """How many facts of one document are named that do not hold any more."""
-
-MAX_BLOCKS: Final = 256
-"""How many blocks of one document a step records at most."""
 
 _NO_ROOM: Final = "there is no room to carry it, so it is researched again"
 
@@ -168,7 +166,7 @@ def _chosen(
     for citation in (c for f in facts for c in f.citations if c.document_id == document_id):
         around = [b for b in _around(citation, stretches, tiers) if (b.start, b.end) not in kept]
         cost = sum(_size(block) for block in around)
-        if size + cost <= MAX_EVIDENCE_BYTES and len(kept) + len(around) <= MAX_BLOCKS:
+        if size + cost <= MAX_EVIDENCE_BYTES and len(kept) + len(around) <= MAX_EVIDENCE_BLOCKS:
             size += cost
             kept |= {(b.start, b.end): b for b in around}
         else:

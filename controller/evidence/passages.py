@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from controller.api.records import Block, BlockKind
+from controller.api.records import MAX_EVIDENCE_BLOCKS, Block, BlockKind
 from controller.evidence.predicates import BOILERPLATE
 from controller.evidence.terms import term_weight, weighed_terms
 from controller.evidence.tokens import Words
@@ -79,7 +79,8 @@ def select(
     """Return the passages of a document that have most of a question's words.
 
     A word counts by how rare it is among the passages of this document, as in a corpus. What has
-    none of the words is not kept, nor are navigation, consent and hidden blocks.
+    none of the words is not kept, nor are navigation, consent and hidden blocks, nor more blocks
+    than a step may carry of one document.
 
     Args:
         question: what the passages shall answer.
@@ -98,10 +99,12 @@ def select(
     ]
     ranked = sorted((at for at, score in enumerate(scores) if score), key=lambda at: -scores[at])
     kept: list[Chosen] = []
+    room = MAX_EVIDENCE_BLOCKS
     for at in ranked:
         cost = sum(map(recorded_size, candidates[at]))
-        if len(kept) < passages and cost <= size:
+        if len(kept) < passages and cost <= size and len(candidates[at]) <= room:
             size -= cost
+            room -= len(candidates[at])
             kept.append(Chosen(candidates[at], max(1, 1000 * scores[at] // scores[ranked[0]])))
     recorded = sum(len(chosen.blocks) for chosen in kept)
     absent = tuple(term for term in terms if not any(holders[term]))

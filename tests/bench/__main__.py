@@ -14,8 +14,8 @@ from tests.bench.beside import table
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "build" / "bench"
 
-_BY_NAME_ALONE = frozenset({"llama"})
-"""These need packages that `make bench` does not install."""
+_BY_NAME_ALONE = frozenset({"llama", "research"})
+"""These need packages that `make bench` does not install, or fetch manuals of Debian."""
 
 
 def main() -> int:

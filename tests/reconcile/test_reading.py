@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import chain, repeat
 from typing import Any
 
+import pytest
+
 from controller.api.errors import PermanentError, RetryableError
 from controller.api.reasons import TerminalReason
-from controller.api.records import QuestionState
+from controller.api.records import MAX_EVIDENCE_BLOCKS, QuestionState
 from controller.api.step import ActionName, Outcome, ResearchStep
 from controller.api.task import ResearchTask
 from controller.cli.checking import check_report
@@ -242,3 +244,17 @@ async def test_a_hit_that_is_gone_is_gone_for_every_question(world: World) -> No
     ]
     await ended(world, questions=both)
     assert source.reads.count("https://lamp.example/glow") == 1
+
+
+@pytest.mark.parametrize("has_hits", [False, True])
+async def test_a_document_of_many_short_blocks_is_recorded_as_far_as_a_step_may_carry(
+    world: World, *, has_hits: bool
+) -> None:
+    pieces = {f"GLOW_LEVEL {n}": f"Default number {n}." for n in range(MAX_EVIDENCE_BLOCKS + 44)}
+    source = ScriptedSource("lamp", {"file:lamp.txt": pieces}, has_hits=has_hits)
+    source.max_results = len(pieces)
+    world.references.sources["lamp"] = source
+    _, steps = await ended(world)
+    recorded = [len(e.blocks) for step in steps for e in step.spec.evidence]
+    # a read keeps at most 50 passages, which are one block each here
+    assert max(recorded) == (50 if has_hits else MAX_EVIDENCE_BLOCKS)

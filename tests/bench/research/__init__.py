@@ -1,0 +1,1 @@
+"""DebDocs-R: questions over public manuals with gold that scripts make (docs/benchmark.md)."""

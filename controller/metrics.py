@@ -26,6 +26,7 @@ from controller.api.task import ConsecutiveErrors, DecisionPolicy, ResearchTask
 from controller.loop.breakers import MODEL_ERROR_CLASSES
 from controller.ports import Collision
 from controller.settings import NO_JOB_CLASS, OTHER_JOB_CLASS
+from controller.sources.remote.interface import SOURCE_ERROR_CLASSES
 
 _OTHER_CLASS: Final = "other"
 """The label of an error class that is not in the closed set."""
@@ -46,16 +47,14 @@ _BREAKER_REASONS: Final = (
 
 ERROR_CLASSES: Final = frozenset(
     {
-        "DocumentMissing",
         "ReportChanged",
         "ReportNameTaken",
         "ReportRefused",
         "SourceNotFound",
-        "Timeout",
-        "Unreachable",
         TerminalReason.AMBIGUOUS_EFFECT.value,
         *(reason.value for reason in _BREAKER_REASONS),
         *MODEL_ERROR_CLASSES,
+        *SOURCE_ERROR_CLASSES,
     }
 ) - {TerminalReason.REPEATED_FAILURE.value, TerminalReason.ERROR_THRESHOLD_REACHED.value}
 """The classes of errors that have a label of their own."""

@@ -13,6 +13,8 @@ import pytest
 import yaml
 
 from controller.api.reasons import ExitCode
+from controller.api.source import ResearchSource, SourceType
+from controller.cli.documents import read_task_file
 from tests.manifests.conftest import MANIFESTS, ROOT
 
 
@@ -138,3 +140,11 @@ def test_a_weekly_report_says_the_next_week_what_has_changed(tmp_path: Path) -> 
     changes = run(str(tmp_path / "weekly.yaml"), tmp_path)["changes"]
     assert (changes["factsHold"], changes["factsGone"], changes["factsNew"]) == (1, 1, 1)
     assert "is 30" in changes["new"][0]["claim"]
+
+
+def test_the_sample_that_needs_the_network_is_valid_and_created_by_itself_alone() -> None:
+    file = read_task_file(MANIFESTS / "samples" / "remote.yaml")
+    kinds = {found.spec.type for _, found in file.others if isinstance(found, ResearchSource)}
+    assert kinds == {SourceType.MEDIA_WIKI, SourceType.ARXIV}
+    folder = yaml.safe_load((MANIFESTS / "samples" / "kustomization.yaml").read_text("utf-8"))
+    assert "remote.yaml" not in folder["resources"]

@@ -16,11 +16,14 @@ from controller.api.base import digest_of, digest_of_text
 from controller.api.errors import PermanentError, RetryableError
 from controller.api.records import Document, RobotsDirective
 from controller.evidence.minhash import minhash
-from controller.sources.readers import Reading, UnreadableDocumentError, read_file
+from controller.sources.readers import DocumentFault, Reading, UnreadableDocumentError, read_file
 from controller.sources.web.origin_keys import origin_key
 
 _READER_DEFECTS: Final = (ValueError, LookupError, RecursionError)
 """What a defect of a reader raises: it costs the document, not the run."""
+
+UNREADABLE: Final = "Unreadable"
+"""The class of a document whose reader failed."""
 
 _NO_TEXT: Final = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript")
 """Types that are no documents, also where their bytes are text."""
@@ -53,7 +56,7 @@ def read_document(
     """
     if content_type.startswith(_NO_TEXT):
         message = f"{locator} is of the type {content_type}, which holds no text to quote"
-        raise PermanentError("UnsupportedType", message)
+        raise PermanentError(DocumentFault.UNSUPPORTED_TYPE, message)
     header = f"{content_type}; charset={charset}" if charset else content_type
     try:
         return read_file(data, unquote(urlsplit(locator).path) or "/", header)
@@ -62,7 +65,7 @@ def read_document(
         raise PermanentError(error.fault.value, message) from None
     except _READER_DEFECTS:
         _log.exception("a reader failed on %s", locator)
-        raise PermanentError("Unreadable", f"{locator} cannot be read: its reader failed") from None
+        raise PermanentError(UNREADABLE, f"{locator} cannot be read: its reader failed") from None
 
 
 def document_record(

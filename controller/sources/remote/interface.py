@@ -17,7 +17,9 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from pydantic import SecretStr
 
 from controller.api.errors import ActionError, FixpointError, PermanentError, RetryableError
+from controller.sources.readers import DocumentFault
 from controller.sources.remote.base import RemoteSource
+from controller.sources.remote.documents import UNREADABLE
 from controller.sources.web.failures import FetchFailure, fetch_error, named, status_error
 from controller.sources.web.fetcher import Fetched
 from controller.sources.web.request import FetchRules, Request
@@ -27,6 +29,20 @@ CREDENTIALS_CHANGED: Final = "CredentialsChanged"
 QUOTA_EXHAUSTED: Final = "QuotaExhausted"
 FORMAT_DISABLED: Final = "FormatDisabled"
 ENGINES_UNRESPONSIVE: Final = "EnginesUnresponsive"
+
+SOURCE_ERROR_CLASSES: Final = frozenset(
+    {
+        *(failure.value for failure in FetchFailure),
+        *(fault.value for fault in DocumentFault),
+        CREDENTIALS_REJECTED,
+        CREDENTIALS_CHANGED,
+        QUOTA_EXHAUSTED,
+        FORMAT_DISABLED,
+        ENGINES_UNRESPONSIVE,
+        UNREADABLE,
+    }
+)
+"""Every class of error that a search of a remote source or a read of it can end with."""
 
 _QUOTA: Final = re.compile(
     rb"quota|credits?\b|usage limit|plan'?s? (usage )?limit|(exceeds?|exceeded) your plan"

@@ -206,7 +206,7 @@ def _unread_pages(path: str, pages: Pages) -> LeftOut:
     """Return that a document is partial: its text is there, and proves nothing absent."""
     several = len(pages.unread) > 1
     return LeftOut(
-        f"{path}, page{'s' if several else ''} {pages}, of {pages.count}",
+        f"{path}, page{'s' if several else ''} {pages} of {pages.count}",
         "they hold no text that can be read (PartialText)"
         if several
         else "it holds no text that can be read (PartialText)",

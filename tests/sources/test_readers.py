@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.sources.readers import (
+    SUFFIXES,
     UnreadableDocumentError,
     html,
     markdown,
@@ -168,7 +169,9 @@ MARKUP = st.sampled_from(
         "====\n", "==  ==\n", "+--+--+\n", "|  |\n", "```\n", "    ", "Default: ", ":role:`",
         "<p>", "</p>", "<dl>", "<dt>", "<table>", "<tr>", "<td>", "<pre>", "</pre>", "<nav>",
         "<!--", "-->", "&#0;", "&#xD800;", "| a | b |\n|---|---|\n", "> ", "1. ", "---\n", ">>> ",
-        "word ", "A sentence. ", "x" * 3100,
+        "word ", "A sentence. ", "x" * 3100, "<main>", "<a href=x>", "</a>", "<p hidden>",
+        "<b style='color:#fff;background:white'>", "<template>", "</template>", "{", "}", "[", "]",
+        '"name": ', "1.5, ", "<?xml version='1.0'?>", "<rss>", "<item>", "</item>", "</rss>",
     ]
 )  # fmt: skip
 SOURCES = st.one_of(
@@ -178,8 +181,15 @@ SOURCES = st.one_of(
 )
 
 
+BEGINNINGS = st.sampled_from(
+    ["", "<!doctype html><body>", "<?xml version='1.0'?><r>", "{", "[", "<rss><channel>", "# "]
+)
+
+
 def assert_offsets_hold(text: Text) -> None:
     assert text.text == "\n".join(block.text for block in text.blocks)
+    starts = [block.start for block in text.blocks]
+    assert starts == sorted(set(starts))
     for block in text.blocks:
         assert text.text[block.start : block.end] == block.text
         assert block.text.strip()
@@ -206,10 +216,20 @@ def test_reading_twice_gives_the_same(read: Callable[[str, str], Text], source: 
 
 
 @settings(deadline=None)
-@given(data=st.binary(max_size=300), suffix=st.sampled_from(["", ".txt", ".rst", ".md", ".html"]))
-def test_any_bytes_are_read_or_refused(data: bytes, suffix: str) -> None:
+@given(
+    data=st.one_of(
+        st.binary(max_size=300),
+        st.tuples(BEGINNINGS, SOURCES).map(lambda parts: "".join(parts).encode("utf-8", "replace")),
+        st.tuples(SOURCES, st.sampled_from(["utf-16", "cp1251", "shift_jis", "utf-32-be"])).map(
+            lambda parts: parts[0].encode(parts[1], "replace")
+        ),
+    ),
+    suffix=st.sampled_from(["", *SUFFIXES]),
+    header=st.sampled_from([None, "text/html; charset=koi8-r", "text/xml", "a/b; charset=utf-16"]),
+)
+def test_any_bytes_are_read_or_refused(data: bytes, suffix: str, header: str | None) -> None:
     with suppress(UnreadableDocumentError):
-        assert_offsets_hold(read_file(data, f"a{suffix}").text)
+        assert_offsets_hold(read_file(data, f"a{suffix}", header).text)
 
 
 WORDS = st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1)

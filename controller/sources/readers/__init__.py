@@ -37,7 +37,6 @@ from controller.sources.readers.formats import (
     hint_of,
     is_pdf,
     refuse_known_binaries,
-    text_format_of,
 )
 from controller.sources.readers.injection import suspected_injection
 from controller.sources.readers.pdf import Pages
@@ -133,7 +132,7 @@ def _read_text(text: str, name: str, hint: Format | None) -> tuple[Format | str,
         try:
             return chosen, json_values.read(text, name)
         except json_values.NotJsonError:
-            chosen = text_format_of(text, hint)  # it only begins like JSON
+            chosen = format_of(text, hint, maybe_json=False)  # it only begins like JSON
     if chosen is Format.XML:
         return _read_xml(text, name)
     return chosen, _READERS[chosen](text, name)

@@ -129,18 +129,20 @@ def refuse_known_binaries(data: bytes) -> None:
             )
 
 
-def format_of(text: str, hint: Format | None) -> Format:
-    """Return the format of a file that is text; JSON and XML may turn out to be none."""
-    if _is_html(text, hint):
+def format_of(text: str, hint: Format | None, *, maybe_json: bool = True) -> Format:
+    """Return the format of a file that is text; what may be JSON is known once it is parsed."""
+    if _HTML_DOCUMENT.match(text):
         return Format.HTML
-    if json_values.looks_like_json(text):
+    if maybe_json and json_values.looks_like_json(text):
         return Format.JSON
     if xml_tree.looks_like_xml(text, is_named_so=hint is Format.XML):
         return Format.XML
-    return text_format_of(text, hint)
+    if _is_fragment(text, hint):
+        return Format.HTML
+    return _written_format(text, hint)
 
 
-def text_format_of(text: str, hint: Format | None) -> Format:
+def _written_format(text: str, hint: Format | None) -> Format:
     """Return which of the formats of written text a file has."""
     if any(len(line) > _MAX_STRUCTURED_LINE for line in text.split("\n")):
         return Format.PLAIN  # no person wrote such a line: it has no structure, and parsers crawl
@@ -156,9 +158,8 @@ def text_format_of(text: str, hint: Format | None) -> Format:
     return Format.MARKDOWN if is_markdown else Format.PLAIN
 
 
-def _is_html(text: str, hint: Format | None) -> bool:
-    if _HTML_DOCUMENT.match(text):
-        return True
+def _is_fragment(text: str, hint: Format | None) -> bool:
+    """Say whether a text is a piece of HTML without the elements that hold a page."""
     if hint is Format.HTML:
         return _HTML_ELEMENT.search(text) is not None
     is_written = hint in {Format.MARKDOWN, Format.REST, Format.JSON, Format.XML}

@@ -6,6 +6,7 @@ The tree is walked by events, not by recursion, so that no depth of nesting over
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from controller.api.records import BlockKind
@@ -15,7 +16,7 @@ from controller.sources.readers.html_hidden import is_hidden
 from controller.sources.readers.text import HeadingPath, Text, TextBuilder, words
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    from lxml.etree import XPath, _Element
 
 _DROPPED: Final = words(
     "script style iframe object embed svg canvas audio video map area "
@@ -41,7 +42,6 @@ _NOTE: Final = re.compile(r"\b(?:admonition|note|warning|tip|caution|callout)\b"
 _PERMALINK: Final = re.compile(r"\b(?:headerlink|anchorjs-link|header-anchor|permalink)\b")
 _DECLARATION: Final = re.compile(r"\A\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _SPACE: Final = re.compile(r"[ \t\n\r\f]+")
-_SEEN_TEXT: Final = ".//text()[not(ancestor::script or ancestor::style)]"
 _MAX_LINKED: Final = 0.5
 """A block with more of its characters in links is no prose: its author vouches for nothing."""
 
@@ -171,7 +171,7 @@ class _Walker:
             return True
         if not is_hidden(element):
             return False
-        self.hide(" ".join(element.xpath(_SEEN_TEXT)), element)
+        self.hide(" ".join(_seen_text()(element)), element)
         return True
 
     def hide(self, text: str, element: _Element) -> None:
@@ -300,6 +300,14 @@ class _Walker:
         added = len(self._builder.blocks) - before
         self.vouched += [self._mains > 0 and is_prose] * added
         self._characters = self._linked = 0
+
+
+@cache
+def _seen_text() -> XPath:
+    """Return what finds the texts of an element that a page could show."""
+    from lxml import etree
+
+    return etree.XPath(".//text()[not(ancestor::script or ancestor::style)]")
 
 
 def _is_main(element: _Element) -> bool:

@@ -19,7 +19,7 @@ _LANDMARKS: Final = ("main", "article", "h1")
 
 _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _DECLARATION: Final = re.compile(r"([a-z-]+)\s*:\s*([^;]+)")
-_ZERO: Final = re.compile(r"[+-]?0*\.?0*(?:[a-z]+|%)?")
+_ZERO: Final = re.compile(r"[+-]?(?:0+\.?0*|\.0+)(?:[a-z]+|%)?")
 _FAR_AWAY: Final = re.compile(r"-\d{3,}(?:\.\d*)?(?:px|em|rem|pt|vw|vh|%)?")
 _CLIPPED: Final = re.compile(r"rect\((?:0|1px|auto)\D|inset\((?:50|100)%|circle\(0")
 _HEX_COLOUR: Final = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})")

@@ -289,8 +289,8 @@ PATTERNS: Final = (
         r"an? (?:unfiltered|unrestricted|uncensored))",
         r"\bact as an? (?:unfiltered|unrestricted|uncensored) ",
     ),
-    # Letters that nobody sees and models read: the tag characters of Unicode.
-    _pattern("HidesLetters", "\U000e0020,\U000e0065", "[\U000e0020-\U000e007e]{4}"),
+    # Letters that nobody sees and models read: the tag characters of Unicode. Flags have up to six.
+    _pattern("HidesLetters", "\U000e0020,\U000e0065", "[\U000e0020-\U000e007e]{8}"),
 )
 """What is looked for, by what it would do. Letter case, invisible characters, compatibility forms
 and line ends do not matter."""

@@ -117,7 +117,7 @@ class _Reader:
             self._require(mark == ":", token)
             return "value"
         if inside and mark == ("}" if inside.is_object else "]"):
-            self._require(expected == "next" or inside.count == 0, token)
+            self._require(expected in {"next", "name or end", "value or end"}, token)
             self._open.pop()
             return "next"
         if expected == "next" and inside:
@@ -129,7 +129,7 @@ class _Reader:
             return "colon"
         if mark in {"{", "["}:
             self._enter(token)
-            return "name or end" if mark == "{" else "value"
+            return "name or end" if mark == "{" else "value or end"
         self._require(not mark and inside is not None, token)
         self._scalar(token)
         return "next"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _MAX_NESTING: Final = 60
+_MAX_LINES: Final = 100_000
 _MAX_INLINE: Final = 10_000
 """Inline markup of a longer text is left as it is: its parser takes quadratic time."""
 
@@ -25,10 +26,13 @@ _ALERT: Final = re.compile(r"\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*", re
 def read(text: str, title_hint: str) -> Text:
     """Read Markdown; the title is the first heading's, else the front matter's.
 
-    A document nested deeper than the parser follows is read as plain text, so that none is lost.
+    A document that is nested deeper than the parser follows, or has so many lines that it would
+    take minutes, is read as plain text, so that none is lost.
     """
     from markdown_it import MarkdownIt
 
+    if text.count("\n") > _MAX_LINES:
+        return plain.read(text, title_hint)
     front = _FRONT_MATTER.match(text)
     body = text
     if front is not None:  # its lines stay, so that line numbers do

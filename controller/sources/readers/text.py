@@ -21,7 +21,7 @@ MAX_BLOCK_CHARACTERS: Final = 3_000
 """A longer block is cut: evidence is recorded by whole blocks, and a step's room is bounded."""
 
 MAX_BLOCKS: Final = 100_000
-"""A document with more of them is refused: 10 MiB of prose have about half as many."""
+"""A document with more of them is refused: 10 MiB of prose have about 25,000."""
 
 MAX_HIDDEN_CHARACTERS: Final = 20_000
 """So much hidden text is kept for an audit; what goes beyond is dropped."""

@@ -78,13 +78,14 @@ def supported(
 ) -> tuple[Statement, ...]:
     """Return the sentences that the facts which they name support, each once.
 
-    A sentence that only repeats its question says nothing, and is left out.
+    Of its facts, those that support it alone are kept where there are such. A sentence that only
+    repeats its question says nothing, and is left out.
     """
     names = dict(zip(fact_texts(facts), facts, strict=True))
     asked = {question.id: question.text for question in findings.questions}
     support = Support(findings, language)
     held = (
-        statement
+        support.narrowed(statement)
         for item in proposed
         if (statement := _statement(item, names)) is not None
         and not only_repeats(asked[statement.question_id], statement.text, language)

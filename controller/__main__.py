@@ -14,7 +14,9 @@ from controller.logs import LogFormat, LogLevel
 from controller.settings import (
     DEFAULT_CACHE_DIRECTORY,
     DEFAULT_CORPUS_ROOT,
+    DEFAULT_WORKERS,
     Settings,
+    checked_contact,
     checked_job_classes,
     checked_money,
 )
@@ -53,11 +55,29 @@ def operator(
         typer.Option(
             envvar="FIXPOINT_ALLOW_ORIGINS",
             metavar="ORIGIN",
-            help="An origin that models may have though its address is private, such as "
-            "http://ollama.models.svc:11434: exactly this scheme, host and port. May be given "
+            help="An origin that models and sources may have though its address is private, such "
+            "as http://ollama.models.svc:11434: exactly this scheme, host and port. May be given "
             "several times; in the variable, separated by spaces.",
         ),
     ] = None,
+    contact: Annotated[
+        str | None,
+        typer.Option(
+            envvar="FIXPOINT_CONTACT",
+            help="How the owner of a site reaches you, an address or a URL: told in the "
+            "User-Agent of each request of a source.",
+        ),
+    ] = None,
+    opened_delay_seconds: Annotated[
+        float,
+        typer.Option(
+            envvar="FIXPOINT_OPENED_DELAY_SECONDS",
+            min=0,
+            max=60,
+            help="How long sources leave a host alone between two requests where you have opened "
+            "its origin; any other host has 1 s at least.",
+        ),
+    ] = 1.0,
     cache_directory: Annotated[
         Path,
         typer.Option(
@@ -70,7 +90,7 @@ def operator(
         typer.Option(
             envvar="FIXPOINT_WORKERS", min=1, max=256, help="Tasks worked on at the same moment."
         ),
-    ] = 8,
+    ] = DEFAULT_WORKERS,
     max_cost_usd: Annotated[
         str | None,
         typer.Option(
@@ -153,6 +173,7 @@ def operator(
         opened = OpenedOrigins.parse(allow_origin or ())
         job_classes = checked_job_classes(job_class or ())
         ceiling = None if max_cost_usd is None else checked_money(max_cost_usd)
+        contact = None if contact is None else checked_contact(contact)
     except UserError as error:
         raise typer.BadParameter(str(error)) from error
     settings = Settings(
@@ -161,6 +182,8 @@ def operator(
         corpus_root=corpus_root,
         corpus_access=access,
         opened_origins=opened,
+        contact=contact,
+        opened_delay_seconds=opened_delay_seconds,
         cache_directory=cache_directory,
         workers=workers,
         max_cost_usd=ceiling,

@@ -18,6 +18,10 @@ from controller.ports import Collision, Event, EventType, LoopObserver, TaskKey,
 _LOGGER: Final = logging.getLogger(__name__)
 
 
+STATUS_REFUSED: Final = "StatusRefused"
+"""The reason of the event that stands in for a status that cannot be written."""
+
+
 class Announcer:
     """Tells of the runs that one process works on."""
 
@@ -69,6 +73,14 @@ class Announcer:
     def report_restored(self, key: TaskKey) -> None:
         """Tell of a report that was deleted and is written again."""
         _LOGGER.info("%s: the report was gone; it is written again", key, extra=_fields(key))
+
+    async def status_refused(self, task: ResearchTask, error: RefusedError) -> None:
+        """Tell of a status that the API server does not take: it can show nothing of itself (T20).
+
+        The turn fails, is logged and taken again, later each time; no action is repeated.
+        """
+        message = f"the status cannot be written, so the run stands still: {error}"
+        await self._store.record_event(task, Event(EventType.WARNING, STATUS_REFUSED, message))
 
     def status_restored(self, key: TaskKey) -> None:
         """Tell of an ended task's status that somebody had changed, and that is right again."""

@@ -12,7 +12,7 @@ import asyncio
 import re
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final, NamedTuple
@@ -35,6 +35,9 @@ _LIMITS: Final = httpx2.Limits(
 """As many connections as there can be workers; few are kept, and not for long."""
 
 _PORTS: Final = {"http": 80, "https": 443}
+
+_AUTHORITY: Final = re.compile(r"[^/?#]*//([^/?#]*).*", re.DOTALL)
+"""Where a user may stand in a URL; in a path `@` is a character like any other."""
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a name; raises `OSError` where it has none."""
@@ -74,10 +77,19 @@ class OpenedOrigins:
         Raises:
             UserError: one of them is no URL.
         """
-        return cls(frozenset(_origin(_url(url), url) for url in urls))
+        return cls(frozenset(origin_of(url) for url in urls))
 
     def __contains__(self, origin: object) -> bool:
         return origin in self.origins
+
+
+def origin_of(url: str) -> Origin:
+    """Return where a URL leads, read as the client that sends the request does.
+
+    Raises:
+        UserError: it is no URL, has another scheme, names a user or has no host that can be used.
+    """
+    return _origin(_url(url), url)
 
 
 def _url(text: str) -> httpx2.URL:
@@ -115,7 +127,7 @@ def _origin(url: httpx2.URL, text: str) -> Origin:
         raise UserError(
             f"{shown(text)!r} must begin with http:// or https:// and name a host; correct it"
         )
-    if url.userinfo or "@" in text:
+    if url.userinfo or "@" in _AUTHORITY.sub(r"\1", text, count=1):
         raise UserError(
             f"the URL {shown(text)!r} must name no user and no password; a key belongs in a Secret"
         )
@@ -159,6 +171,14 @@ class ConnectionGuard:
         self._option = option
         self._resolve = resolve
 
+    def opens(self, origin: Origin) -> bool:
+        """Say whether an origin is let through whatever its address is."""
+        return origin in self._opened
+
+    def strict(self) -> ConnectionGuard:
+        """Return a guard that knows the same names and opens nothing."""
+        return ConnectionGuard(NOTHING_OPENED, option=self._option, resolve=self._resolve)
+
     async def require(self, url: str) -> None:
         """Check a base URL before anything is sent; a name that has no address now is no block.
 
@@ -166,7 +186,7 @@ class ConnectionGuard:
             BlockedAddressError: no request would be let through, or it is no URL.
         """
         try:
-            origin = _origin(_url(url), url)
+            origin = origin_of(url)
         except UserError as error:
             raise BlockedAddressError(str(error)) from error
         try:
@@ -205,8 +225,30 @@ class ConnectionGuard:
         )
 
 
+class UnresolvedNameError(httpcore2.ConnectError):
+    """A name has no address; a client raises it as the cause of its own error."""
+
+
+def causes_of(error: BaseException) -> Iterator[BaseException]:
+    """Walk from an error to what caused it, groups of errors included."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        cause = waiting.pop()
+        if cause is None or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        waiting += [cause.__cause__, cause.__context__]
+        if isinstance(cause, BaseExceptionGroup):
+            waiting += cause.exceptions
+
+
 def guarded_client(
-    guard: ConnectionGuard, *, context: ssl.SSLContext | None = None
+    guard: ConnectionGuard,
+    *,
+    context: ssl.SSLContext | None = None,
+    network: httpcore2.AsyncNetworkBackend | None = None,
 ) -> httpx2.AsyncClient:
     """Return a client that connects through the guard alone; the caller closes it.
 
@@ -215,11 +257,13 @@ def guarded_client(
     Args:
         guard: says where requests may go.
         context: whom to trust; None: the usual authorities, or those that SSL_CERT_FILE names.
+        network: connects to addresses that the guard has let through; None: the machine's own.
     """
     context = context or httpx2.create_ssl_context()
+    network = network or httpcore2.AnyIOBackend()
     return httpx2.AsyncClient(
         mounts={
-            f"{scheme}://": _GuardedTransport(context, _GuardedBackend(guard, scheme))
+            f"{scheme}://": _GuardedTransport(context, _GuardedBackend(guard, scheme, network))
             for scheme in _PORTS
         },
         transport=_NoTransport(),
@@ -256,10 +300,12 @@ class _GuardedTransport(httpx2.AsyncHTTPTransport):
 class _GuardedBackend(httpcore2.AsyncNetworkBackend):
     """Connects to addresses that the guard has looked at; one for each scheme."""
 
-    def __init__(self, guard: ConnectionGuard, scheme: str) -> None:
+    def __init__(
+        self, guard: ConnectionGuard, scheme: str, network: httpcore2.AsyncNetworkBackend
+    ) -> None:
         self._guard = guard
         self._scheme = scheme
-        self._network = httpcore2.AnyIOBackend()
+        self._network = network
 
     async def connect_tcp(
         self,
@@ -273,7 +319,8 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
 
         Raises:
             BlockedAddressError: the address is closed.
-            httpcore2.ConnectError: the name has no address, or nothing listens.
+            UnresolvedNameError: the name has no address.
+            httpcore2.ConnectError: nothing listens.
             httpcore2.ConnectTimeout: it took too long.
         """
         loop = asyncio.get_running_loop()
@@ -285,7 +332,7 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
         except TimeoutError as error:
             raise httpcore2.ConnectTimeout(f"{host} was not resolved in time") from error
         except OSError as error:
-            raise httpcore2.ConnectError(f"{host} cannot be resolved: {error}") from error
+            raise UnresolvedNameError(f"{host} cannot be resolved: {error}") from error
         addresses = found[:_MOST_ADDRESSES]
         for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
             try:

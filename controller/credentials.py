@@ -1,4 +1,4 @@
-"""Keys for endpoints, read from Secrets: kept for some seconds, in memory, and nowhere else.
+"""Keys for endpoints and sources, from Secrets: kept for seconds, in memory, and nowhere else.
 
 A Secret is not watched: the operator may not list Secrets. So one that is used is read again every
 few seconds, and at once where an endpoint has refused its key: a key that was rotated is found by
@@ -19,11 +19,13 @@ from controller.api.errors import (
     ModelNotReadyError,
     NotFoundError,
     RefusedError,
+    SourceNotReadyError,
     UnavailableError,
 )
 from controller.api.meta import SecretReference
 from controller.api.model import ResearchModel
 from controller.api.reasons import ReadyReason
+from controller.api.source import ResearchSource
 
 KEY_SECONDS: Final = 5.0
 """For how long a key is used before it is read again."""
@@ -91,6 +93,10 @@ class SecretReader:
         reference = model.spec.credentials_secret_ref
         return SecretCredentials(self, model.metadata.namespace, reference)
 
+    def key_of(self, source: ResearchSource) -> SourceKey:
+        """Return where the key of a source comes from."""
+        return SourceKey(self, source.metadata.namespace, source.spec.credentials_secret_ref)
+
     async def _read(
         self, namespace: str, reference: SecretReference
     ) -> SecretStr | NotFoundError | RefusedError:
@@ -136,6 +142,39 @@ class SecretCredentials:
         return value.get_secret_value()
 
 
+class SourceKey:
+    """The key of one source. It implements `controller.sources.remote.base.Key`."""
+
+    def __init__(
+        self, reader: SecretReader, namespace: str, reference: SecretReference | None
+    ) -> None:
+        """Name the Secret; None: the source needs no key."""
+        self._reader = reader
+        self._namespace = namespace
+        self._reference = reference
+        self._credentials = SecretCredentials(reader, namespace, reference)
+
+    async def require(self) -> None:
+        """Check that the key is there.
+
+        Raises:
+            SourceNotReadyError: it is not, or it cannot be used; the reason is `SecretNotFound`.
+            UnavailableError: the store did not answer.
+        """
+        missing = await _missing(self._reader, self._namespace, self._reference)
+        if missing is not None:
+            raise SourceNotReadyError(ReadyReason.SECRET_NOT_FOUND, missing)
+
+    async def value(self, *, fresh: bool = False) -> SecretStr | None:
+        """Return the key, None where none is needed; `fresh`: read it now.
+
+        Raises:
+            UnavailableError: it cannot be read, so nothing is sent; see `SecretCredentials`.
+        """
+        key = await self._credentials.key(fresh=fresh)
+        return None if key is None else SecretStr(key.strip())
+
+
 async def require_key(
     reader: SecretReader, namespace: str, reference: SecretReference | None
 ) -> None:
@@ -145,12 +184,22 @@ async def require_key(
         ModelNotReadyError: it is not, or it cannot be used; the reason is `SecretNotFound`.
         UnavailableError: the store did not answer.
     """
+    missing = await _missing(reader, namespace, reference)
+    if missing is not None:
+        raise ModelNotReadyError(ReadyReason.SECRET_NOT_FOUND, missing)
+
+
+async def _missing(
+    reader: SecretReader, namespace: str, reference: SecretReference | None
+) -> str | None:
+    """Return why a key that is needed is not there; None: all is well."""
     if reference is None:
-        return
+        return None
     try:
         await reader.value(namespace, reference)
     except (NotFoundError, RefusedError) as error:
-        raise ModelNotReadyError(ReadyReason.SECRET_NOT_FOUND, str(error)) from None
+        return str(error)
+    return None
 
 
 def _age(known: _Known, max_age_seconds: float) -> float:

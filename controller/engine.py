@@ -87,7 +87,7 @@ class Engine:
             make_source: makes a source from its object.
             make_model: makes a model from its object; the engine keeps the object's limits.
             guard: says which addresses a model may have.
-            secrets: reads the keys that models name.
+            secrets: reads the keys that models and sources name.
             store: tasks, journals, reports and what they refer to.
             metrics: counts what is done; it is told of the queues as well.
             monotonic: a monotonic time in seconds.

@@ -13,13 +13,14 @@ from typing import Final
 
 from controller.announcer import Announcer
 from controller.api.errors import JournalError
-from controller.api.task import ResearchTask, ResearchTaskSpec
+from controller.api.task import NEVER_OBSERVED, ResearchTask, ResearchTaskSpec
 from controller.loop.assessment import Assessment, assess
 from controller.loop.journal import kept
 from controller.loop.recording import Attempt, Record
 from controller.loop.rounds import is_kept_true, is_outdated
+from controller.loop.run_state import RunState, initial
 from controller.loop.seal import is_sealed
-from controller.loop.state import RunState, apply, fold, initial
+from controller.loop.state import apply, fold
 from controller.ports import Clock, ReferenceResolver, TaskKey, TaskStore
 
 _MAX_COLLISIONS: Final = 3
@@ -162,8 +163,11 @@ class Runs:
     async def _fold(self, run: Run) -> None:
         run.journal_error = None
         shown = run.task.status.journal.steps if run.task.status.journal else 0
+        # Of a status that has counted steps, the schema keeps the counts: one that says nothing at
+        # all is a new task's, or was wiped before the first step was counted.
+        is_new = run.task.status.observed_generation == NEVER_OBSERVED
         try:
-            steps = await self._store.list_steps(run.task, run.state.next_index)
+            steps = await self._store.list_steps(run.task, run.state.next_index, by_name=is_new)
             for step in steps if run.state.last else kept(steps):
                 run.state = fold(run.state, step)
                 if step.spec.index >= shown:

@@ -25,7 +25,6 @@ from kubernetes.aio.client import ApiClient, Configuration
 
 from controller.api.base import GROUP, VERSION
 from controller.api.errors import FixpointError, StoreError
-from controller.api.source import ResearchSource
 from controller.clock import SystemClock
 from controller.connections import ConnectionGuard, guarded_client
 from controller.credentials import SecretReader
@@ -36,10 +35,11 @@ from controller.inventory import reference_event, task_event
 from controller.logs import configure_logging
 from controller.metrics import Metrics, new_registry
 from controller.models.wiring import model_maker
-from controller.ports import Source
 from controller.readiness import ReferenceKind
 from controller.settings import Settings
-from controller.sources.corpus import ConfigMaps, make_source
+from controller.sources.corpus import ConfigMaps
+from controller.sources.making import source_maker
+from controller.sources.web.fetcher import Delays, Fetcher
 from controller.store.kubernetes import KubernetesStore
 from controller.store.kubernetes_access import check_access
 from controller.store.kubernetes_client import connect
@@ -104,6 +104,12 @@ async def _operate(client: ApiClient, settings: Settings) -> int:
     guard = ConnectionGuard(settings.opened_origins)
     endpoints = guarded_client(guard)
     clock = SystemClock()
+    fetcher = Fetcher(
+        guard,
+        clock=clock,
+        contact=settings.contact,
+        delays=Delays(opened=settings.opened_delay_seconds),
+    )
     store = KubernetesStore(client, clock)
     secrets = SecretReader(store)
     engine = Engine(
@@ -111,7 +117,14 @@ async def _operate(client: ApiClient, settings: Settings) -> int:
         settings,
         holder=holder,
         store=store,
-        make_source=_source_maker(store, settings),
+        make_source=source_maker(
+            corpus_root=settings.corpus_root,
+            cache_directory=settings.cache_directory,
+            load_config_maps=partial(_load_config_maps, store),
+            fetcher=fetcher,
+            guard=guard,
+            key_of=secrets.key_of,
+        ),
         make_model=model_maker(endpoints, secrets.credentials_of, clock),
         guard=guard,
         secrets=secrets,
@@ -137,6 +150,7 @@ async def _operate(client: ApiClient, settings: Settings) -> int:
         cause = f"cannot listen on {settings.health_host}:{settings.health_port}: {error}"
     finally:
         await endpoints.aclose()
+        await fetcher.aclose()
     if cause is None:
         _LOGGER.info("stopped on request")
         return 0
@@ -344,16 +358,10 @@ def _freeze_modules() -> None:
     gc.freeze()
 
 
-def _source_maker(store: KubernetesStore, settings: Settings) -> Callable[[ResearchSource], Source]:
-    async def load(namespace: str, names: Sequence[str]) -> ConfigMaps:
-        return ConfigMaps(*await store.load_config_maps(namespace, names))
-
-    return partial(
-        make_source,
-        corpus_root=settings.corpus_root,
-        cache_directory=settings.cache_directory,
-        load_config_maps=load,
-    )
+async def _load_config_maps(
+    store: KubernetesStore, namespace: str, names: Sequence[str]
+) -> ConfigMaps:
+    return ConfigMaps(*await store.load_config_maps(namespace, names))
 
 
 def _why(task: asyncio.Task[Any]) -> str:

@@ -29,7 +29,7 @@ READY: Final = "Ready"
 
 _AT_ONCE: Final = 0.0
 
-_MODEL_READY: Final = "the address is open, and the key is there if one is named"
+_REACHABLE: Final = "the address is open, and the key is there if one is named"
 
 
 class ReferenceKind(StrEnum):
@@ -133,7 +133,7 @@ class Readiness:
                 observed_generation=metadata.generation,
                 conditions=_with(known, _condition(metadata, error.reason, str(error), now)),
             )
-        message = f"{found.documents} documents"
+        message = _REACHABLE if found.documents is None else f"{found.documents} documents"
         if found.warnings:
             message = "; ".join((message, *found.warnings))
         return ResearchSourceStatus(
@@ -174,8 +174,8 @@ class Readiness:
             self._on_change(key)
         warning = await ready.probe()
         if warning is None:
-            return ReadyReason.READY, _MODEL_READY
-        return ReadyReason.READY, f"{_MODEL_READY}; a warning: {warning}"
+            return ReadyReason.READY, _REACHABLE
+        return ReadyReason.READY, f"{_REACHABLE}; a warning: {warning}"
 
 
 def _condition(metadata: ObjectMeta, reason: ReadyReason, message: str, now: datetime) -> Condition:

@@ -376,7 +376,11 @@ class Reconciler:
             reached(FaultPoint.K0, pending.action)
         elif isinstance(decision, End) and run.state.last is not None:
             reached(FaultPoint.K7, run.state.last.action)
-        run.task = await self._store.write_status(before, status)
+        try:
+            run.task = await self._store.write_status(before, status)
+        except RefusedError as error:
+            await self._announcer.status_refused(before, error)
+            raise
         if pending is not None:
             reached(FaultPoint.K1, pending.action)
         run.collisions = 0

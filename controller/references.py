@@ -121,7 +121,7 @@ class Resolver:
             make_source: makes a source from its object, without I/O.
             make_model: makes a model from its object, without I/O.
             guard: says which addresses a model may have.
-            secrets: reads the keys that models name.
+            secrets: reads the keys that models and sources name.
             access: which corpus directories a namespace may read.
             object_seconds: for how long an object is trusted that was read.
             observation_seconds: for how long a source is trusted to hold what it held.
@@ -173,7 +173,9 @@ class Resolver:
         return {
             name: known.found.digest
             for name, known in looked.items()
-            if known is not None and isinstance(known.found, SourceObservation)
+            if known is not None
+            and isinstance(known.found, SourceObservation)
+            and known.found.digest is not None
         }
 
     async def observe(
@@ -183,6 +185,7 @@ class Resolver:
 
         Raises:
             SourceNotReadyError: it cannot be searched now.
+            StoreError: the store did not answer.
         """
         name = _Name(resource.metadata.namespace, resource.metadata.name)
         looked = await self._look(name, resource, max_age_seconds)
@@ -228,12 +231,14 @@ class Resolver:
             )
         looked = await self._look(name, known.source, self._observation_seconds)
         if isinstance(looked.found, SourceNotReadyError):
-            return MissingReference(
-                AcceptedReason.SOURCE_NOT_READY,
-                f"the ResearchSource {name.name} is not ready: {looked.found.reason}: "
-                f"{looked.found}",
-            )
+            return _source_not_ready(name, looked.found)
         assert looked.source is not None
+        if looked.source.is_remote:
+            # A key is looked at more often than an address: the reader keeps it for seconds.
+            try:
+                await self._secrets.key_of(known.source).require()
+            except SourceNotReadyError as error:
+                return _source_not_ready(name, error)
         return looked.source
 
     async def _read_source(self, name: _Name) -> _Known:
@@ -348,6 +353,18 @@ class Resolver:
         except SourceNotReadyError as error:
             # Kept: without the frames that led to it, which would keep more.
             return error.with_traceback(None)
+
+
+def _source_not_ready(name: _Name, error: SourceNotReadyError) -> MissingReference:
+    """Return what a task shows: the deepest cause, and which source it is of."""
+    if error.reason is ReadyReason.SECRET_NOT_FOUND:
+        return MissingReference(
+            AcceptedReason.SECRET_NOT_FOUND, f"the ResearchSource {name.name} has no key: {error}"
+        )
+    return MissingReference(
+        AcceptedReason.SOURCE_NOT_READY,
+        f"the ResearchSource {name.name} is not ready: {error.reason}: {error}",
+    )
 
 
 def _model_not_ready(name: _Name, error: ModelNotReadyError) -> MissingReference:

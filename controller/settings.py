@@ -19,6 +19,9 @@ from controller.connections import NOTHING_OPENED, OpenedOrigins
 from controller.logs import LogFormat, LogLevel
 
 DEFAULT_CORPUS_ROOT: Final = Path("/corpora")
+DEFAULT_WORKERS: Final = 32
+"""A worker waits for the API server most of the time: 16 left 8 % of two processors idle."""
+
 DEFAULT_CACHE_DIRECTORY: Final = Path("/var/cache/fixpoint")
 
 OTHER_JOB_CLASS: Final = "other"
@@ -39,7 +42,11 @@ class Settings:
         namespace: the only namespace whose tasks are worked on; None: all.
         corpus_root: the directory below which all corpus directories lie.
         corpus_access: which of them a namespace may read.
-        opened_origins: the origins of models that are reached whatever their addresses are.
+        opened_origins: the origins of models and sources that are reached whatever their
+            addresses are.
+        contact: how a site's owner reaches the operator's, told with each request of a source.
+        opened_delay_seconds: the least time between two requests of sources to one host, where
+            the owner has opened its origin.
         cache_directory: where search indexes are kept; they can be made again.
         workers: how many tasks are worked on at the same moment.
         max_cost_usd: what all tasks may cost together; None: no limit of the operator's own.
@@ -59,8 +66,10 @@ class Settings:
     corpus_root: Path = DEFAULT_CORPUS_ROOT
     corpus_access: CorpusAccess = EVERYTHING_OPEN
     opened_origins: OpenedOrigins = NOTHING_OPENED
+    contact: str | None = None
+    opened_delay_seconds: float = 1.0
     cache_directory: Path = DEFAULT_CACHE_DIRECTORY
-    workers: int = 8
+    workers: int = DEFAULT_WORKERS
     max_cost_usd: Money | None = None
     job_classes: tuple[str, ...] = ()
     health_host: str = "0.0.0.0"  # noqa: S104 - the kubelet asks from outside the pod
@@ -71,6 +80,18 @@ class Settings:
     task_sweep_seconds: float = 600
     corpus_check_seconds: float = 180
     grace_seconds: float = 120
+
+
+def checked_contact(text: str) -> str:
+    """Return a contact that a `User-Agent` can name.
+
+    Raises:
+        UserError: it cannot.
+    """
+    from controller.sources.web.fetcher import user_agent
+
+    user_agent(text)
+    return text
 
 
 def checked_money(text: str) -> Money:

@@ -20,8 +20,8 @@ from controller.loop.assessment import assess
 from controller.loop.failures import ErrorCount
 from controller.loop.intents import PublishArguments, QuestionArguments, SearchArguments
 from controller.loop.journal import UNSEALED
+from controller.loop.run_state import Closing, RunState, initial
 from controller.loop.situation import Situation
-from controller.loop.state import Closing, RunState, initial
 
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 UID = "0a1b2c3d-0000-4000-8000-000000000000"

@@ -31,8 +31,15 @@ from controller.fault_points import during
 from controller.loop.accounting import unanswered
 from controller.loop.exchanges import can_shrink
 from controller.loop.found import Found
-from controller.loop.intents import CLOSING_ACTIONS, Intent, ReverifyArguments, SearchArguments
+from controller.loop.intents import (
+    CLOSING_ACTIONS,
+    Intent,
+    ReadArguments,
+    ReverifyArguments,
+    SearchArguments,
+)
 from controller.loop.model_policy import capacity_of
+from controller.loop.reading import closed
 from controller.loop.recording import Attempt
 from controller.loop.reverification import unreachable
 from controller.loop.situation import Situation
@@ -123,7 +130,7 @@ def _failed(
     message = str(error) if is_retried or intent.attempt == 1 else _spent(intent, error)
     return Attempt(
         Outcome.RETRY_SCHEDULED if is_retried else _final(error),
-        _failure_record(intent, message),
+        _failure_record(intent, error, message),
         ended,
         took,
         StepError(
@@ -183,9 +190,11 @@ def _spent(intent: Intent, error: ActionError) -> str:
     return f"{intent.action} failed {intent.attempt} times; the last error: {error}"
 
 
-def _failure_record(intent: Intent, message: str) -> Found:
-    """A failed search is known as failed: it bars a certificate of absence."""
+def _failure_record(intent: Intent, error: ActionError, message: str) -> Found:
+    """A failed search is known as failed, a hit as not read: they bar a certificate of absence."""
     arguments = intent.arguments
+    if isinstance(arguments, ReadArguments):
+        return replace(closed(arguments, error.error_class, message), summary=message)
     search = None
     if isinstance(arguments, SearchArguments):
         search = SearchRecord(

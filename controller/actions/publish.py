@@ -31,7 +31,8 @@ from controller.loop.assessment import Assessment, assess
 from controller.loop.found import Found
 from controller.loop.intents import DraftArguments, PublishArguments
 from controller.loop.journal import UNSEALED, kept
-from controller.loop.state import RunState, fold, initial
+from controller.loop.run_state import RunState, initial
+from controller.loop.state import fold
 from controller.ports import StoredReport
 
 JSON_FILE = "report.json"

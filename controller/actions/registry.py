@@ -48,6 +48,7 @@ async def note(_: Context, arguments: NoteArguments) -> Found:
 _ACTIONS: Final[Mapping[ActionName, Callable[[Context, Any], Awaitable[Found]]]] = {
     ActionName.PLAN: research.plan,
     ActionName.SEARCH: research.search,
+    ActionName.READ: research.read,
     ActionName.EXTRACT: research.extract,
     ActionName.REFINE: research.refine,
     ActionName.CONCLUDE: research.conclude,

@@ -360,6 +360,37 @@ class SearchRecord(ApiModel):
     warnings: Annotated[tuple[Message, ...], Field(max_length=8)] = ()
 
 
+class RankedPlace(ApiModel):
+    """A passage of the document that a `Read` recorded; `relevance` is of the best, of 1000."""
+
+    start: Offset
+    end: Offset
+    relevance: Annotated[int, Field(ge=0, le=1000)]
+
+
+class ReadRecord(ApiModel):
+    """What `Read` saw of one hit: the document that became evidence, or why there is none.
+
+    `passages` are what the step recorded of the document, and `blocks_dropped` counts what it did
+    not. `absent_terms` are the question's terms that the whole document does not contain. A hit
+    that is `closed_by` an error class is not read again in the round; `bars_absence` says that an
+    answer may stand in what was not read, so that nothing is certified absent.
+    """
+
+    source_name: Name
+    question_id: Label
+    locator: Locator
+    document_id: DocumentId | None = None
+    passages: Annotated[tuple[RankedPlace, ...], Field(max_length=50)] = ()
+    blocks_dropped: Count = 0
+    absent_terms: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=256)], ...], Field(max_length=128)
+    ] = ()
+    closed_by: Word | None = None
+    bars_absence: bool = False
+    message: Message = ""
+
+
 class PassagePlace(ApiModel):
     """A passage of a document that a search found, by its place."""
 

@@ -32,6 +32,7 @@ from controller.api.records import (
     PlanRecord,
     ProposalRecord,
     PublishRecord,
+    ReadRecord,
     ReviewRecord,
     SearchRecord,
     Statement,
@@ -55,6 +56,7 @@ class ActionName(StrEnum):
 
     PLAN = "Plan"
     SEARCH = "Search"
+    READ = "Read"
     EXTRACT = "Extract"
     REFINE = "Refine"
     REVIEW = "Review"
@@ -167,6 +169,7 @@ class ResearchStepSpec(ApiModel):
     observation: Observation
     plan: PlanRecord | None = None
     search: SearchRecord | None = None
+    read: ReadRecord | None = None
     evidence: Annotated[tuple[Evidence, ...], Field(max_length=50)] = ()
     extract: ExtractRecord | None = None
     answer: Answer | None = None

@@ -215,6 +215,10 @@ class ResearchTaskSpec(ApiModel):
     ttl_seconds_after_finished: Annotated[int | None, Field(ge=0, le=31_536_000)] = None
 
 
+NEVER_OBSERVED: Final = -1
+"""The generation that a status shows before anything was written into it."""
+
+
 class Usage(ApiModel):
     """What a round has used so far; no counter falls within a round."""
 
@@ -395,7 +399,7 @@ class ResearchTaskStatus(ApiModel):
         ),
     )
 
-    observed_generation: Annotated[int, Field(ge=-1, le=2**53 - 1)] = -1
+    observed_generation: Annotated[int, Field(ge=-1, le=2**53 - 1)] = NEVER_OBSERVED
     conditions: Annotated[tuple[Condition, ...], Field(max_length=12), listed("type")] = ()
     terminal_reason: TerminalReason | None = None
     start_time: Time | None = None

@@ -24,7 +24,8 @@ from controller.evidence.report_format import Report
 from controller.evidence.score import score
 from controller.loop.assessment import Assessment, assess
 from controller.loop.journal import kept
-from controller.loop.state import RunState, fold, initial
+from controller.loop.run_state import RunState, initial
+from controller.loop.state import fold
 from controller.ports import StoredReport
 from controller.store.validation import faults
 

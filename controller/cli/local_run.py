@@ -7,7 +7,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from rich.console import Console
 from controller.actions.publish import JSON_FILE, MARKDOWN_FILE
 from controller.api.errors import NotFoundError, UserError
 from controller.api.reasons import TERMINAL, AcceptedReason, ExitCode
-from controller.api.source import ResearchSource
+from controller.api.source import addresses_of
 from controller.api.task import Awaiting, ResearchTask
 from controller.cli import wording
 from controller.cli.documents import (
@@ -44,10 +44,12 @@ from controller.holders import local_holder, local_process_may_live, process_exi
 from controller.logs import quiet_transports
 from controller.models.pacing import Pacer
 from controller.models.wiring import model_maker
-from controller.ports import References, Source
+from controller.ports import References
 from controller.reconcile import Reconciler
 from controller.references import Resolver
-from controller.sources.corpus import ConfigMaps, make_source
+from controller.sources.corpus import ConfigMaps
+from controller.sources.making import source_maker
+from controller.sources.web.fetcher import Fetcher, user_agent
 from controller.store.local import LocalStore
 
 
@@ -60,6 +62,7 @@ class _Request:
     store: Path
     folder: Path
     log: Path | None
+    contact: str | None
     verbosity: Verbosity
     console: Console
     is_live: bool
@@ -80,6 +83,7 @@ def run_file(
     secrets: Sequence[str] = (),
     model: GivenModel,
     log: Path | None,
+    contact: str | None = None,
     fresh: bool,
     verbosity: Verbosity,
     plain: bool,
@@ -98,6 +102,7 @@ def run_file(
     task_file = replace(task_file, secrets=(*task_file.secrets, *given))
     if model.is_given:
         task_file = with_model(task_file, model, os.environ)
+    user_agent(contact)
     console = output()
     request = _Request(
         file=task_file,
@@ -105,6 +110,7 @@ def run_file(
         store=store or default_store(),
         folder=folder or Path(f"{task_file.key.name}-report"),
         log=log,
+        contact=contact,
         verbosity=verbosity,
         console=console,
         is_live=is_live(console) and not plain and verbosity >= Verbosity.MILESTONES,
@@ -133,12 +139,22 @@ async def _run(request: _Request, store: LocalStore) -> int:
     clock = SystemClock()
     pacer = Pacer(clock)
     guard = ConnectionGuard(await _own_origins(request, store))
-    async with guarded_client(guard) as endpoints:
+    async with (
+        guarded_client(guard) as endpoints,
+        Fetcher(guard, clock=clock, contact=request.contact) as fetcher,
+    ):
         secrets = SecretReader(store)
         make_model = model_maker(endpoints, secrets.credentials_of, clock)
         resolver = Resolver(
             store,
-            _source_maker(request, store),
+            source_maker(
+                corpus_root=request.corpus_root,
+                cache_directory=default_cache(),
+                load_config_maps=partial(_load_config_maps, store),
+                fetcher=fetcher,
+                guard=guard,
+                key_of=secrets.key_of,
+            ),
             make_model=pacer.making(make_model),
             guard=guard,
             secrets=secrets,
@@ -174,25 +190,22 @@ async def _work(request: _Request, store: LocalStore, reconciler: Reconciler) ->
 
 
 async def _own_origins(request: _Request, store: LocalStore) -> OpenedOrigins:
-    """Open the addresses of the models that this user has written, here or for an earlier run."""
+    """Open the addresses of the models and sources that this user has written, now or earlier."""
     models = list(request.file.models)
     spec = request.file.task.spec
     for reference in filter(None, (spec.model_ref, spec.fallback_model_ref)):
         with contextlib.suppress(NotFoundError):
             models.append(await store.get_model(request.file.key.namespace, reference.name))
-    return OpenedOrigins.of_urls(m.spec.base_url for m in models if m.spec.base_url is not None)
+    urls = [m.spec.base_url for m in models if m.spec.base_url is not None]
+    for reference in spec.source_refs:  # those of the file are stored by now
+        with contextlib.suppress(NotFoundError):
+            source = await store.get_source(request.file.key.namespace, reference.name)
+            urls += [url for _, url in addresses_of(source.spec)]
+    return OpenedOrigins.of_urls(urls)
 
 
-def _source_maker(request: _Request, store: LocalStore) -> Callable[[ResearchSource], Source]:
-    async def load(namespace: str, names: Sequence[str]) -> ConfigMaps:
-        return ConfigMaps(*await store.load_config_maps(namespace, names))
-
-    return partial(
-        make_source,
-        corpus_root=request.corpus_root,
-        cache_directory=default_cache(),
-        load_config_maps=load,
-    )
+async def _load_config_maps(store: LocalStore, namespace: str, names: Sequence[str]) -> ConfigMaps:
+    return ConfigMaps(*await store.load_config_maps(namespace, names))
 
 
 async def _apply(request: _Request, store: LocalStore) -> list[str]:
@@ -238,11 +251,13 @@ async def _ready(request: _Request, store: LocalStore, resolver: Resolver) -> Re
 async def _tell_corpora(request: _Request, references: References) -> None:
     for name, source in references.sources.items():
         seen = await source.observe()
-        request.say(
-            labelled("corpus", f"{name}: {count(seen.documents, 'document')}, {seen.digest[:19]}")
-        )
+        held = "asked at its address"
+        if seen.documents is not None and seen.digest is not None:
+            held = f"{count(seen.documents, 'document')}, {seen.digest[:19]}"
+        request.say(labelled("remote" if source.is_remote else "corpus", f"{name}: {held}"))
         for warning in seen.warnings:
-            request.say(labelled("", f"left out: {visible(warning)}"))
+            what = "note" if source.is_remote else "left out"
+            request.say(labelled("", f"{what}: {visible(warning)}"))
 
 
 @contextlib.contextmanager

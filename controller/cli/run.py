@@ -85,6 +85,16 @@ def run(
             show_default=False,
         ),
     ] = None,
+    contact: Annotated[
+        str | None,
+        typer.Option(
+            "--contact",
+            metavar="TEXT",
+            help="How the owner of a site reaches you, an address or a URL: told in the "
+            "User-Agent of each request of a remote source.",
+            show_default=False,
+        ),
+    ] = None,
     backend: Annotated[
         str | None,
         typer.Option(
@@ -140,6 +150,7 @@ def run(
         max_steps=max_steps,
         log=log,
         secrets=secret or (),
+        contact=contact,
         model=GivenModel(backend, base_url, model),
         fresh=fresh,
         verbosity=Verbosity(verbosity),

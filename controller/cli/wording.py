@@ -110,6 +110,12 @@ def step_details(task: ResearchTask, view: StepView) -> Iterator[str]:
             f"{count(spec.search.total, 'passage')}, "
             f"evidence from {count(len(spec.evidence), 'document')}"
         )
+    if spec.read is not None:
+        state = f"closed by {spec.read.closed_by}" if spec.read.closed_by else "read"
+        yield (
+            f"read: {state}, {count(len(spec.read.passages), 'passage')}, "
+            f"{count(spec.read.blocks_dropped, 'block')} not recorded: {visible(spec.read.locator)}"
+        )
     yield from _reply_details(spec)
     if spec.extract is not None:
         for fact in spec.extract.facts:

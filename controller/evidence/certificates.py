@@ -8,6 +8,7 @@ has the corpus can run it again. What cannot be proven is `Unresolved`, which ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from controller.api.records import (
@@ -27,14 +28,17 @@ from controller.api.records import (
 )
 from controller.evidence.disagreements import is_contested
 from controller.evidence.findings import Findings
+from controller.evidence.hits import (
+    bars_absence,
+    is_read,
+    terms_absent_in_hits,
+    to_be_read,
+)
 from controller.evidence.score import distinct_origins
 from controller.evidence.terms import content_terms, key_terms
 
 MIN_QUERIES: Final = 3
 """How many different queries each source must have answered before an absence is certified."""
-
-MIN_HITS_READ: Final = 3
-"""How many hits of each query must have been read where a source cannot be read whole."""
 
 MAX_QUERIES_PER_SOURCE: Final = 8
 """How many different queries of one source a certificate names: those of eight sources fit it."""
@@ -72,7 +76,8 @@ def conclude(
     may not have room to record every hit (`blocks_dropped`); such a hit counts as read once another
     search has recorded it, and it need not be read at all where a key term of the question occurs
     in no passage of the corpus: then no passage can hold P6, recorded or not. Of a source that
-    cannot be read whole, the first `MIN_HITS_READ` hits of each query must be read.
+    cannot be read whole, the first `MIN_HITS_READ` hits of each query must be read whole, or be
+    gone; a term is absent there if none of the documents that were read contains it.
     """
     facts = findings.verified(question.id)
     if facts:
@@ -90,13 +95,17 @@ def conclude(
         return _unresolved(question, AnswerReason.VETOED)
     searches = [_searches(findings, question.id, name) for name in source_names]
     names = key_terms(question.text, language)
-    missing = _missing_terms(searches, question, names, language)
+    sources = [
+        _OfSource(name, of_source, findings, question.id)
+        for name, of_source in zip(source_names, searches, strict=True)
+    ]
+    missing = _missing_terms(sources, question, names, language)
     aside = {source.source_name for source in findings.set_aside}
     cut_off = (s for s, name in zip(searches, source_names, strict=True) if name in aside)
     if any(len(_different(of_source, language)) < MIN_QUERIES for of_source in cut_off):
         reason: AnswerReason | None = AnswerReason.SEARCH_FAILED
     else:
-        reason = _why_unproven(searches, names, findings, language)
+        reason = _why_unproven(sources, names, language)
     if reason is None and not missing:
         reason = AnswerReason.LOW_CONFIDENCE
     if reason:
@@ -150,35 +159,77 @@ def _searches(findings: Findings, question_id: str, source_name: str) -> tuple[S
     return tuple(s for s in newest.values() if s.corpus_digest in {None, *digests[-1:]})
 
 
+@dataclass(frozen=True)
+class _OfSource:
+    """What a question's searches at one source have shown."""
+
+    name: str
+    searches: tuple[SearchRecord, ...]
+    findings: Findings
+    question_id: str
+
+    def absent(self, terms: Sequence[str]) -> dict[str, TermWeight]:
+        """Return which of the terms the source does not contain, as far as it was looked at."""
+        wanted = {term.casefold() for term in terms}
+        weights = {w.term.casefold(): w for s in self.searches for w in s.term_weights}
+        absent = {t: w for t, w in weights.items() if t in wanted and w.document_frequency == 0}
+        if self.searches and all(s.corpus_digest is None for s in self.searches):
+            in_hits = terms_absent_in_hits(self.findings, self.question_id, self.name)
+            unseen = wanted - set(weights) if in_hits is None else wanted & in_hits
+            for term in terms:
+                if term.casefold() in unseen:
+                    absent.setdefault(
+                        term.casefold(), TermWeight(term=term, document_frequency=0, weight=0)
+                    )
+        return absent
+
+    def is_partial(self) -> bool:
+        """Say whether a hit was not read whole, and an answer may stand in the rest."""
+        return bars_absence(self.findings, self.question_id, self.name)
+
+    def is_unread(self) -> bool:
+        """Say whether a hit that counts is not recorded as evidence, and not read in any way."""
+        blocks = {e.document.id: e.blocks for e in self.findings.evidence}
+        for search in self.searches:
+            if search.corpus_digest is None:
+                read = all(is_read(self.findings, search, hit) for hit in to_be_read(search))
+            else:
+                read = not search.blocks_dropped or all(
+                    _recorded(hit, blocks.get(hit.document_id or "", ())) for hit in search.hits
+                )
+            if not read:
+                return True
+        return False
+
+
 def _missing_terms(
-    searches: Sequence[Sequence[SearchRecord]],
+    sources: Sequence[_OfSource],
     question: Question,
     names: Sequence[str],
     language: str,
 ) -> tuple[TermWeight, ...]:
     """Return the terms whose absence proves that no passage answers; none: it is not proven."""
     if names:
-        return _absent(searches, names)
+        return _absent(sources, names)
     words = content_terms(question.text, language)
-    absent = _absent(searches, words)
+    absent = _absent(sources, words)
     return absent if len(absent) == len(words) else ()
 
 
 def _why_unproven(
-    searches: Sequence[Sequence[SearchRecord]],
+    sources: Sequence[_OfSource],
     names: Sequence[str],
-    findings: Findings,
     language: str,
 ) -> AnswerReason | None:
     """Return the first reason why an absence is not proven, None if it is."""
-    statuses = {search.status for of_source in searches for search in of_source}
+    statuses = {search.status for source in sources for search in source.searches}
     if SearchStatus.FAILED in statuses:
         return AnswerReason.SEARCH_FAILED
-    if SearchStatus.PARTIAL in statuses:
+    if SearchStatus.PARTIAL in statuses or any(source.is_partial() for source in sources):
         return AnswerReason.SOURCE_PARTIAL
-    if not searches or any(len(_different(s, language)) < MIN_QUERIES for s in searches):
+    if not sources or any(len(_different(s.searches, language)) < MIN_QUERIES for s in sources):
         return AnswerReason.TOO_FEW_QUERIES
-    if any(_unread(s, findings) and not _absent((s,), names) for s in searches):
+    if any(source.is_unread() and not source.absent(names) for source in sources):
         return AnswerReason.HITS_UNREAD
     return None
 
@@ -192,23 +243,6 @@ def _different(searches: Iterable[SearchRecord], language: str) -> tuple[SearchR
     return tuple(first.values())
 
 
-def _unread(searches: Iterable[SearchRecord], findings: Findings) -> bool:
-    """Say whether a hit that counts is not recorded as evidence."""
-    blocks = {evidence.document.id: evidence.blocks for evidence in findings.evidence}
-    locators = {evidence.document.locator for evidence in findings.evidence}
-    for search in searches:
-        if search.corpus_digest is None:
-            hits = search.hits[:MIN_HITS_READ]
-            read = all(h.document_id in blocks or h.locator in locators for h in hits)
-        else:
-            read = not search.blocks_dropped or all(
-                _recorded(hit, blocks.get(hit.document_id or "", ())) for hit in search.hits
-            )
-        if not read:
-            return True
-    return False
-
-
 def _recorded(hit: Hit, blocks: Iterable[Block]) -> bool:
     """Say whether a passage is recorded whole: blocks, by offset, with one line break between."""
     if hit.span is None:
@@ -220,15 +254,11 @@ def _recorded(hit: Hit, blocks: Iterable[Block]) -> bool:
     return at >= hit.span.end
 
 
-def _absent(
-    searches: Iterable[Iterable[SearchRecord]], names: Sequence[str]
-) -> tuple[TermWeight, ...]:
-    """Return the names that each source has weighed and none of its passages contains."""
-    wanted = {name.casefold() for name in names}
+def _absent(sources: Iterable[_OfSource], terms: Sequence[str]) -> tuple[TermWeight, ...]:
+    """Return the terms that no source contains, as far as each was looked at."""
     absent: dict[str, TermWeight] | None = None
-    for of_source in searches:
-        weights = {w.term.casefold(): w for s in of_source for w in s.term_weights}
-        found = {t: w for t, w in weights.items() if t in wanted and w.document_frequency == 0}
+    for source in sources:
+        found = source.absent(terms)
         absent = found if absent is None else {t: w for t, w in absent.items() if t in found}
     return tuple((absent or {}).values())
 

@@ -18,6 +18,7 @@ from controller.api.records import (
     Query,
     Question,
     QuestionState,
+    ReadRecord,
     SearchRecord,
     Statement,
     TermWeight,
@@ -63,6 +64,7 @@ class Findings:
     questions: tuple[Question, ...] = ()
     queries: tuple[Query, ...] = ()
     searches: tuple[SearchRecord, ...] = ()
+    reads: tuple[ReadRecord, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     facts: tuple[Fact, ...] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)

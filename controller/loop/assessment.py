@@ -33,13 +33,14 @@ from controller.api.task import (
 )
 from controller.evidence.certificates import conclude
 from controller.evidence.findings import Findings
+from controller.evidence.hits import UnreadHit, unread_hits
 from controller.evidence.report import report_digest
 from controller.evidence.report_format import ModelSetAside
 from controller.evidence.score import Score, distinct_origins, score
 from controller.loop.breakers import model_set_aside, set_aside
 from controller.loop.clarification import asked_questions
 from controller.loop.progress import fingerprint
-from controller.loop.state import RunState
+from controller.loop.run_state import RunState
 
 
 class Need(StrEnum):
@@ -47,6 +48,7 @@ class Need(StrEnum):
 
     PLAN = "Plan"
     SEARCH = "Search"
+    READ = "Read"
     EXTRACT = "Extract"
     CONCLUDE = "Conclude"
     REFINE = "Refine"
@@ -62,6 +64,7 @@ class QuestionView:
     steps: int
     need: Need
     unsearched: tuple[tuple[Query, str], ...]
+    unread: tuple[UnreadHit, ...]
     step_limit_reached: bool
 
     @property
@@ -128,6 +131,7 @@ class Assessment:
             question_states=((q.question.id, q.state) for q in self.questions),
             predicates_met=(p.name for p in self.predicates if p.met is PredicateMet.TRUE),
             searches=self.findings.searches,
+            reads=self.findings.reads,
         )
 
 
@@ -142,6 +146,7 @@ def assess(spec: ResearchTaskSpec, state: RunState) -> Assessment:
         questions=records.questions,
         queries=records.queries,
         searches=records.searches,
+        reads=records.reads,
         evidence=records.evidence,
         facts=records.facts,
         answers={v.question.id: a for v in views if (a := _shown_answer(v, records))},
@@ -188,6 +193,7 @@ def _records(spec: ResearchTaskSpec, state: RunState, questions: tuple[Question,
         searches=tuple(
             s for s in state.searches if s.question_id in ids and s.source_name in sources
         ),
+        reads=tuple(r for r in state.reads if r.question_id in ids and r.source_name in sources),
         evidence=evidence,
         former=state.rounds.former,
         facts=tuple(
@@ -212,16 +218,20 @@ def _view(
         for source in spec.source_refs
         if source.name not in aside and (query.text, source.name) not in searched
     )
+    unread = tuple(h for h in unread_hits(records, question.id) if h.source_name not in aside)
     answer = _standing_answer(spec, state, records, question) if known else None
-    if answer and unsearched and answer.state is not QuestionState.ANSWERED:
+    if answer and (unsearched or unread) and answer.state is not QuestionState.ANSWERED:
         answer = None
     steps = state.question_steps.get(question.id, 0) if known else 0
     return QuestionView(
         question=question,
         answer=answer,
         steps=steps,
-        need=Need.NOTHING if answer else _need(spec, state, records, question, unsearched),
+        need=Need.NOTHING
+        if answer
+        else _need(spec, state, records, question, unsearched=unsearched, unread=unread),
         unsearched=unsearched,
+        unread=unread,
         step_limit_reached=answer is None and steps >= spec.budgets.max_steps_per_question,
     )
 
@@ -270,19 +280,21 @@ def _need(
     state: RunState,
     records: Findings,
     question: Question,
+    *,
     unsearched: tuple[tuple[Query, str], ...],
+    unread: tuple[UnreadHit, ...],
 ) -> Need:
+    """Return the first need that is there, in the order in which a question is worked on."""
     if records.verified(question.id) and _is_answered(spec, records, question):
         return Need.CONCLUDE
-    if not any(q.question_id == question.id for q in records.queries):
-        return Need.PLAN
-    if unsearched:
-        return Need.SEARCH
-    if question.id in state.unextracted:
-        return Need.EXTRACT
-    if question.id in state.refined:
-        return Need.CONCLUDE
-    return Need.REFINE
+    needs = {
+        Need.PLAN: not any(q.question_id == question.id for q in records.queries),
+        Need.SEARCH: bool(unsearched),
+        Need.READ: bool(unread),
+        Need.EXTRACT: question.id in state.unextracted,
+        Need.CONCLUDE: question.id in state.refined,
+    }
+    return next((need for need, is_there in needs.items() if is_there), Need.REFINE)
 
 
 def _predicates(

@@ -15,7 +15,7 @@ from controller.api.task import OnModelFailure, ProgressPolicy, ResearchTaskSpec
 from controller.evidence.report_format import SourceSetAside
 from controller.loop.failures import ErrorCount
 from controller.loop.intents import MODEL, SOURCE
-from controller.loop.state import RunState
+from controller.loop.run_state import RunState
 
 ENDS_AT_ONCE: Final = frozenset(
     {

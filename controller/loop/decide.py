@@ -3,42 +3,52 @@
 A guard is a small pure function of one frozen `Situation`; it returns a decision or None. The
 order is part of the contract and tested as a whole: the goal stands before the budgets, so that a
 goal verified on the last affordable step counts; what is in doubt is settled before anything may
-end the run.
+end the run. Those of the budgets and the stop rules are in modules of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from controller.api.reasons import RunningReason, TerminalReason
 from controller.api.records import AnswerReason, NoteKind
 from controller.api.step import ActionClass
 from controller.api.task import DesiredState, PredicateMet
-from controller.loop.allowance import over_ceiling, shortage
-from controller.loop.assessment import assess, searched_in_vain
+from controller.loop.allowance import over_ceiling
+from controller.loop.assessment import assess
 from controller.loop.breakers import (
-    Breaker,
     ending_of,
-    is_too_frequent,
-    repeats_itself,
-    run_ending,
+)
+from controller.loop.budgets import (
+    deadline,
+    deadline_exceeded,
+    model_budget,
+    source_call_budget,
+    step_budget,
 )
 from controller.loop.closing import close, note, same_ending, wake_up, with_attempt
 from controller.loop.degrade import FALLBACK_MODEL, switch_to_fallback
 from controller.loop.doubt import foreign_intent, left_until
 from controller.loop.failures import ErrorCount, Retry
 from controller.loop.hand_off import approval, clarification
-from controller.loop.intents import called_source
 from controller.loop.lifetime import kept
-from controller.loop.model_policy import chosen, planning_turn, upcoming
+from controller.loop.model_policy import chosen, planning_turn
 from controller.loop.pace import busy
 from controller.loop.rounds import goes_on_without_sources, next_round
 from controller.loop.situation import Act, Decision, End, Interrupt, Remove, Situation, Wait
-from controller.loop.soft_check import review_due
-from controller.loop.state import RunState, reopened
+from controller.loop.soft_check import review_due, upcoming
+from controller.loop.state import reopened
+from controller.loop.stop_rules import (
+    cycle_detected,
+    error_threshold,
+    no_progress,
+    repeated_failure,
+    set_aside_clause,
+    sources_unavailable,
+)
 from controller.loop.validity import fault_of
 
 Guard = Callable[[Situation], Decision | None]
@@ -151,19 +161,6 @@ def awaiting_clarification(situation: Situation) -> Decision | None:
     return clarification(situation)
 
 
-def deadline_exceeded(situation: Situation) -> Decision | None:
-    """The active time is used up."""
-    limit = situation.task.spec.budgets.active_deadline_seconds
-    if situation.active_milliseconds < limit * 1000:
-        return None
-    missing = f"; missing: {situation.missing.message}" if situation.missing else ""
-    return close(
-        situation,
-        TerminalReason.DEADLINE_EXCEEDED,
-        f"spec.budgets.activeDeadlineSeconds is {limit}{missing}",
-    )
-
-
 def references_not_ready(situation: Situation) -> Decision | None:
     """Waiting is not ending: the run goes on when what is missing is there."""
     missing, is_noted = situation.missing, situation.state.pause is NoteKind.WAITING
@@ -174,7 +171,7 @@ def references_not_ready(situation: Situation) -> Decision | None:
     return Wait(
         RunningReason.WAITING_FOR_REFERENCE,
         missing.message,
-        until=_deadline(situation),
+        until=deadline(situation),
         accepted=missing.reason,
     )
 
@@ -190,100 +187,21 @@ def pause_ended(situation: Situation) -> Decision | None:
     return note(*ended[pause]) if pause is not None else None
 
 
-def step_budget(situation: Situation) -> Decision | None:
-    """The next step would be one too many: tested before it is taken."""
-    limit, used = situation.task.spec.budgets.max_steps, situation.state.usage.steps
-    if used < limit:
-        return None
-    return close(
-        situation,
-        TerminalReason.STEP_BUDGET_EXHAUSTED,
-        f"{used} of spec.budgets.maxSteps {limit} are used",
-    )
-
-
-def source_call_budget(situation: Situation) -> Decision | None:
-    """The next call to a remote source would be one too many."""
-    intent = chosen(situation)
-    if intent is None or called_source(intent.arguments) is None:
-        return None
-    if situation.action_class(intent) is not ActionClass.PAID:
-        return None
-    limit = situation.task.spec.budgets.max_source_calls
-    used = situation.state.usage.source_calls
-    if used + 1 <= limit:
-        return None
-    return close(
-        situation,
-        TerminalReason.SOURCE_CALL_BUDGET_EXHAUSTED,
-        f"{used} of spec.budgets.maxSourceCalls {limit} are used",
-    )
-
-
-def model_budget(situation: Situation) -> Decision | None:
-    """The worst case of the next call to the model does not fit what is left."""
-    intent = upcoming(situation)
-    short = shortage(situation, intent) if intent else None
-    return close(situation, short.reason, short.message) if short else None
-
-
-def sources_unavailable(situation: Situation) -> Decision | None:
-    """Every source has failed with its retries spent, and nothing was read."""
-    sources = {r.name for r in situation.task.spec.source_refs}
-    failed = {e.subject.removeprefix("source/") for e in situation.state.errors.values()}
-    if not (sources <= failed and searched_in_vain(situation.assessment)):
-        return None
-    return close(situation, TerminalReason.SOURCES_UNAVAILABLE, _last_message(situation.state))
-
-
-def repeated_failure(situation: Situation) -> Decision | None:
-    """The same attempt has failed in the same way too often in a row."""
-    return _tripped(situation, repeats_itself)
-
-
-def error_threshold(situation: Situation) -> Decision | None:
-    """One class of error has come too often in a row from one subject."""
-    return _tripped(situation, is_too_frequent)
-
-
-def cycle_detected(situation: Situation) -> Decision | None:
-    """What is known came back to what it was."""
-    if not situation.state.progress.cycle:
-        return None
-    return close(
-        situation, TerminalReason.CYCLE_DETECTED, "an earlier progress fingerprint came back"
-    )
-
-
-def no_progress(situation: Situation) -> Decision | None:
-    """The run is only busy."""
-    limit = situation.task.spec.progress_policy.max_stalled_steps
-    stalled = situation.state.progress.stalled_steps
-    if stalled < limit:
-        return None
-    return close(
-        situation,
-        TerminalReason.NO_PROGRESS,
-        f"{stalled} steps in a row brought nothing new "
-        f"(spec.progressPolicy.maxStalledSteps {limit})",
-    )
-
-
 def backing_off(situation: Situation) -> Decision | None:
     """A failed attempt is repeated, not before its time; another ending may come first."""
     retry = situation.state.retry
     if retry is None:
         return None
-    wake, deadline = wake_up(retry), _deadline(situation)
+    wake, limit = wake_up(retry), deadline(situation)
     if situation.now >= wake:
         return None
-    if retry.not_before is not None and wake > deadline:
-        return _asked_too_late(situation, retry, deadline)
+    if retry.not_before is not None and wake > limit:
+        return _asked_too_late(situation, retry, limit)
     return Wait(
         RunningReason.BACKING_OFF,
         f"{retry.action} failed ({retry.error_class}: {retry.message}); attempt "
         f"{retry.attempts + 1} of {_attempts(situation)}; the error counts when they are spent",
-        until=min(wake, deadline),
+        until=min(wake, limit),
     )
 
 
@@ -292,7 +210,7 @@ def spend_ceiling(situation: Situation) -> Decision | None:
     intent = upcoming(situation)
     over = over_ceiling(situation, intent) if intent else None
     # Active time begins with the first step: before it there is no deadline to wake up for.
-    until = _deadline(situation) if situation.state.last else None
+    until = deadline(situation) if situation.state.last else None
     return Wait(RunningReason.QUEUED, over, until=until) if over else None
 
 
@@ -305,7 +223,7 @@ def model_busy(situation: Situation) -> Decision | None:
     if held is None:
         return None
     # Active time begins with the first step: before it there is no deadline to wake up for.
-    times = [held.until, _deadline(situation) if situation.state.last else None]
+    times = [held.until, deadline(situation) if situation.state.last else None]
     return Wait(RunningReason.QUEUED, held.message, min(filter(None, times), default=None))
 
 
@@ -354,7 +272,7 @@ def nothing_left(situation: Situation) -> Decision:
     return close(
         situation,
         TerminalReason.SOURCES_EXHAUSTED,
-        f"nothing unread and no new query is left; not met: {unmet}{_set_aside(situation)}",
+        f"nothing unread and no new query is left; not met: {unmet}{set_aside_clause(situation)}",
     )
 
 
@@ -398,7 +316,7 @@ def _ended(situation: Situation) -> End:
     return End(TerminalReason(closing.decision.reason), closing.decision.message)
 
 
-def _asked_too_late(situation: Situation, retry: Retry, deadline: datetime) -> Decision:
+def _asked_too_late(situation: Situation, retry: Retry, limit: datetime) -> Decision:
     """End at once what may be tried again only when its time is over (S1.29)."""
     error = ErrorCount(
         retry.subject, retry.error_class, retry.attempts, "", retry.attempts, retry.message
@@ -408,33 +326,9 @@ def _asked_too_late(situation: Situation, retry: Retry, deadline: datetime) -> D
         ending_of(error, TerminalReason.SOURCES_UNAVAILABLE),
         f"{retry.action} failed ({retry.error_class}: {retry.message}); it may be tried again at "
         f"{retry.not_before:%Y-%m-%d %H:%M:%S} UTC, and the deadline is "
-        f"{deadline:%Y-%m-%d %H:%M:%S} UTC",
+        f"{limit:%Y-%m-%d %H:%M:%S} UTC",
     )
-
-
-def _tripped(situation: Situation, trips: Breaker) -> Decision | None:
-    spec = situation.task.spec
-    for error in run_ending(spec, situation.state):
-        if (reason := trips(spec.progress_policy, error)) is not None:
-            message = f"{error.error_class} from {error.subject}, {error.count} in a row"
-            return close(situation, reason, f"{message}: {error.message}{_set_aside(situation)}")
-    return None
-
-
-def _set_aside(situation: Situation) -> str:
-    """Return the end of a message that names the sources that are set aside, if there are any."""
-    aside = situation.assessment.findings.set_aside
-    return f"; set aside for the round: {', '.join(map(str, aside))}" if aside else ""
 
 
 def _attempts(situation: Situation) -> int:
     return situation.task.spec.progress_policy.max_action_retries + 1
-
-
-def _deadline(situation: Situation) -> datetime:
-    limit = situation.task.spec.budgets.active_deadline_seconds * 1000
-    return situation.now + timedelta(milliseconds=limit - situation.active_milliseconds)
-
-
-def _last_message(state: RunState) -> str:
-    return "; ".join(f"{e.subject}: {e.error_class}: {e.message}" for e in state.errors.values())

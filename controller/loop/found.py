@@ -13,6 +13,7 @@ from controller.api.records import (
     PlanRecord,
     ProposalRecord,
     PublishRecord,
+    ReadRecord,
     ReviewRecord,
     SearchRecord,
     Statement,
@@ -27,6 +28,7 @@ class Found:
     summary: str
     plan: PlanRecord | None = None
     search: SearchRecord | None = None
+    read: ReadRecord | None = None
     evidence: tuple[Evidence, ...] = ()
     extract: ExtractRecord | None = None
     answer: Answer | None = None

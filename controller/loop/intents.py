@@ -16,6 +16,7 @@ from controller.api.base import (
     Count,
     Digest,
     Label,
+    Locator,
     Message,
     Name,
     Title,
@@ -43,6 +44,14 @@ class SearchArguments(ApiModel):
     question_id: Label
     source_name: Name
     query: Title
+
+
+class ReadArguments(ApiModel):
+    """One hit of a question's searches, read at the source that found it."""
+
+    question_id: Label
+    source_name: Name
+    locator: Locator
 
 
 class QuestionArguments(ApiModel):
@@ -104,6 +113,7 @@ class SummarizeArguments(ApiModel):
 Arguments = (
     PlanArguments
     | SearchArguments
+    | ReadArguments
     | QuestionArguments
     | ReverifyArguments
     | DraftArguments
@@ -117,6 +127,7 @@ Arguments = (
 ARGUMENTS: Final[dict[ActionName, type[Arguments]]] = {
     ActionName.PLAN: PlanArguments,
     ActionName.SEARCH: SearchArguments,
+    ActionName.READ: ReadArguments,
     ActionName.EXTRACT: QuestionArguments,
     ActionName.REFINE: QuestionArguments,
     ActionName.REVIEW: QuestionArguments,
@@ -157,7 +168,7 @@ class Intent:
     @property
     def question_id(self) -> str | None:
         """The question that the action works on, if it works on one."""
-        if isinstance(self.arguments, SearchArguments | QuestionArguments):
+        if isinstance(self.arguments, SearchArguments | ReadArguments | QuestionArguments):
             return self.arguments.question_id
         return None
 
@@ -189,7 +200,7 @@ def subject_of(action: ActionName, arguments: Arguments, *, is_model: bool) -> s
 
 def called_source(arguments: Arguments) -> str | None:
     """Return the source that an action with these arguments asks, None: it asks none."""
-    if isinstance(arguments, SearchArguments):
+    if isinstance(arguments, SearchArguments | ReadArguments):
         return arguments.source_name
     if isinstance(arguments, ReverifyArguments) and arguments.document_id is not None:
         return arguments.source_name

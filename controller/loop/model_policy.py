@@ -83,11 +83,6 @@ def planning_turn(situation: Situation) -> Intent | None:
     return with_model(situation, Intent(ActionName.PLAN, arguments, decision))
 
 
-def upcoming(situation: Situation) -> Intent | None:
-    """Return what would be done now: the planning turn that is due, else the next action."""
-    return planning_turn(situation) or chosen(situation)
-
-
 def with_model(situation: Situation, intent: Intent) -> Intent:
     """Return the intent with the worst case of its call, if a model carries it out."""
     capacity = model_in_use(situation)

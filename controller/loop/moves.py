@@ -33,6 +33,7 @@ class Ways(NamedTuple):
     why: str
 
 
+_LOOKING: Final = frozenset({ActionName.SEARCH, ActionName.READ})
 _NEW_QUERIES: Final = frozenset({ActionName.PLAN, ActionName.REFINE})
 _REOPENING: Final = frozenset({ActionName.NOTE})
 _NEW_ROUND: Final = frozenset({ActionName.REVERIFY})
@@ -40,6 +41,7 @@ _WORK: Final = frozenset(
     {
         ActionName.PLAN,
         ActionName.SEARCH,
+        ActionName.READ,
         ActionName.EXTRACT,
         ActionName.REVIEW,
         ActionName.REFINE,
@@ -49,11 +51,11 @@ _WORK: Final = frozenset(
 
 LEGAL_MOVES: Final[Mapping[Move, Ways]] = {
     Move(_OPEN, _ANSWERED): Ways(
-        frozenset({ActionName.CONCLUDE, ActionName.EXTRACT, ActionName.SEARCH}),
+        _LOOKING | {ActionName.CONCLUDE, ActionName.EXTRACT},
         "verified facts of enough origins answer it; or an earlier conclusion holds again",
     ),
     Move(_OPEN, _NOT_FOUND): Ways(
-        frozenset({ActionName.CONCLUDE, ActionName.SEARCH}),
+        _LOOKING | {ActionName.CONCLUDE},
         "the searches prove that no source has the answer; or they do so again",
     ),
     Move(_OPEN, _UNRESOLVED): Ways(
@@ -62,12 +64,12 @@ LEGAL_MOVES: Final[Mapping[Move, Ways]] = {
         "soft check took its facts away, and an earlier conclusion holds again",
     ),
     Move(_ANSWERED, _OPEN): Ways(
-        frozenset({ActionName.SEARCH}) | _NEW_ROUND,
+        _LOOKING | _NEW_ROUND,
         "its document was found in another source as well, so that its origins are too few; or a "
         "round begins, and concludes it anew",
     ),
     Move(_ANSWERED, _UNRESOLVED): Ways(
-        frozenset({ActionName.SEARCH}),
+        _LOOKING,
         "the same, and the question has no step left to look further",
     ),
     Move(_NOT_FOUND, _OPEN): Ways(
@@ -79,16 +81,16 @@ LEGAL_MOVES: Final[Mapping[Move, Ways]] = {
         "such a query or source, and the question has no step left to try it",
     ),
     Move(_UNRESOLVED, _OPEN): Ways(
-        _NEW_QUERIES | _REOPENING | _NEW_ROUND | {ActionName.SEARCH},
+        _NEW_QUERIES | _REOPENING | _NEW_ROUND | _LOOKING,
         "a query or source has become possible that was not tried; what was read or set aside "
         "since gives another conclusion; or a round begins",
     ),
     Move(_UNRESOLVED, _ANSWERED): Ways(
-        frozenset({ActionName.SEARCH}),
+        _LOOKING,
         "it had no step left, and an earlier conclusion holds again",
     ),
     Move(_UNRESOLVED, _NOT_FOUND): Ways(
-        frozenset({ActionName.SEARCH}),
+        _LOOKING,
         "the same",
     ),
 }

@@ -1,9 +1,9 @@
 """The directed policy: which legal action comes next. Questions are worked on one by one.
 
 In a later round, carried facts are verified again first. Legal, in this order, each once its need
-is there: `Plan`, `Search`, `Extract`, `Conclude`, `Refine`. The next question is chosen from the
-assessment, never from process memory, so that a
-fresh process chooses the same (requirement S0.5).
+is there: `Plan`, `Search`, `Read`, `Extract`, `Conclude`, `Refine`. The next question is chosen
+from the assessment, never from process memory, so that a fresh process chooses the same
+(requirement S0.5).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from controller.loop.intents import (
     Intent,
     PlanArguments,
     QuestionArguments,
+    ReadArguments,
     ReverifyArguments,
     SearchArguments,
 )
@@ -23,6 +24,7 @@ from controller.loop.intents import (
 _REASONS = {
     Need.PLAN: "QueriesNeeded",
     Need.SEARCH: "QueryNotSearched",
+    Need.READ: "HitNotRead",
     Need.EXTRACT: "EvidenceNotUsed",
     Need.CONCLUDE: "QuestionReady",
     Need.REFINE: "NoQueryLeft",
@@ -60,6 +62,14 @@ def _inner(view: QuestionView) -> Intent:
         return _intent(
             Need.SEARCH,
             SearchArguments(question_id=question_id, source_name=source_name, query=query.text),
+        )
+    if view.need is Need.READ:
+        hit = view.unread[0]
+        return _intent(
+            Need.READ,
+            ReadArguments(
+                question_id=question_id, source_name=hit.source_name, locator=hit.locator
+            ),
         )
     return _intent(view.need, QuestionArguments(question_id=question_id))
 

@@ -1,10 +1,10 @@
 """Progress is measured by what is known, never by what was done (requirements S1.22, S1.27).
 
-A fingerprint is a digest over sets that only grow within a round: verified facts, hits, and
-different complete searches, as far as a certificate of absence needs them; and over the states of
-the questions and the goal predicates. It holds no time, no counter and no free text. Without a
-new one for `maxStalledSteps` steps a run is stopped (`NoProgress`); if it comes back to an
-earlier one, it is stopped as well (`CycleDetected`).
+A fingerprint is a digest over sets that only grow within a round: verified facts, hits, those
+that were read, and different complete searches, as far as a certificate of absence needs them;
+and over the states of the questions and the goal predicates. It holds no time, no counter and no
+free text. Without a new one for `maxStalledSteps` steps a run is stopped (`NoProgress`); if it
+comes back to an earlier one, it is stopped as well (`CycleDetected`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from controller.api.base import digest_of
-from controller.api.records import SearchRecord, SearchStatus
+from controller.api.records import ReadRecord, SearchRecord, SearchStatus
 from controller.api.step import ActionName, Outcome, ResearchStepSpec
 
 KEPT_FINGERPRINTS: Final = 16
@@ -79,6 +79,7 @@ def fingerprint(
     question_states: Iterable[tuple[str, str]],
     predicates_met: Iterable[str],
     searches: Iterable[SearchRecord],
+    reads: Iterable[ReadRecord] = (),
 ) -> str:
     """Return the digest of what is known."""
     hits: set[tuple[str, int]] = set()
@@ -87,8 +88,10 @@ def fingerprint(
         hits |= {(h.locator, h.span.start if h.span else 0) for h in search.hits}
         if search.status is SearchStatus.COMPLETE:
             complete.setdefault((search.question_id, search.source_name), set()).add(search.query)
+    read = sorted({(r.source_name, r.locator, r.question_id) for r in reads})
     return digest_of(
         {
+            **({"read": read} if read else {}),
             "facts": sorted(set(facts)),
             "questions": sorted(question_states),
             "predicates": sorted(predicates_met),

@@ -32,8 +32,8 @@ from controller.loop.intents import (
     parse_arguments,
 )
 from controller.loop.model_policy import chosen
+from controller.loop.run_state import RunState
 from controller.loop.situation import MissingReference, Situation
-from controller.loop.state import RunState
 
 
 @dataclass(frozen=True)

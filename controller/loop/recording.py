@@ -129,6 +129,7 @@ def record(situation: Situation, pending: Pending, attempt: Attempt) -> Record:
         observation=_observation(found),
         plan=found.plan,
         search=found.search,
+        read=found.read,
         evidence=found.evidence,
         extract=found.extract,
         answer=found.answer,

@@ -32,8 +32,9 @@ from controller.loop.recorded import (
     task_at,
 )
 from controller.loop.recording import pending_of
+from controller.loop.run_state import RunState, initial
 from controller.loop.situation import Act, Decision, End, Interrupt, Situation, Wait
-from controller.loop.state import RunState, fold, initial
+from controller.loop.state import fold
 from controller.loop.status import build_status, shortened
 
 Specs = Mapping[int, ResearchTaskSpec]

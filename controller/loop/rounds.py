@@ -26,8 +26,8 @@ from controller.api.task import NOT_LOOKED_AT, DesiredState, ResearchTask, sourc
 from controller.evidence.findings import standing
 from controller.loop.intents import Intent, ReverifyArguments
 from controller.loop.policy import next_intent
+from controller.loop.run_state import RunState
 from controller.loop.situation import Act, Situation
-from controller.loop.state import RunState
 from controller.loop.usage import Usage
 from controller.loop.validity import fault_of
 

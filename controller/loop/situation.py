@@ -16,7 +16,7 @@ from controller.api.task import Awaiting, Pending, ResearchTask
 from controller.loop.assessment import Assessment
 from controller.loop.intents import Intent, called_source
 from controller.loop.pace import Pace
-from controller.loop.state import RunState
+from controller.loop.run_state import RunState
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,16 @@ from controller.api.step import ActionName, StepDecision, Verdict
 from controller.loop.allowance import is_affordable
 from controller.loop.exchanges.review import claims_to_review
 from controller.loop.intents import Intent, QuestionArguments
-from controller.loop.model_policy import chosen, model_in_use, with_model
-from controller.loop.situation import Situation
+from controller.loop.model_policy import chosen, model_in_use, planning_turn, with_model
+from controller.loop.situation import Situation, remembered
 
 
+def upcoming(situation: Situation) -> Intent | None:
+    """Return what would be done now: a planning turn or soft check that is due, else the next."""
+    return planning_turn(situation) or review_due(situation) or chosen(situation)
+
+
+@remembered
 def review_due(situation: Situation) -> Intent | None:
     """Return the soft check of the question that would be concluded now; None: there is none."""
     following = chosen(situation)

@@ -8,103 +8,28 @@ prefix and then the rest gives what folding the whole gives. What the spec makes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from controller.api.errors import JournalError
 from controller.api.records import (
-    Answer,
     Block,
     Evidence,
-    Fact,
     FactStatus,
     NoteKind,
-    PublishRecord,
-    Query,
     QuestionState,
     SearchRecord,
     SearchStatus,
-    Statement,
 )
 from controller.api.rounds import RoundOpening
-from controller.api.step import ActionName, Outcome, ResearchStep, ResearchStepSpec, StepDecision
+from controller.api.step import ActionName, Outcome, ResearchStep, ResearchStepSpec
 from controller.loop import journal
-from controller.loop.failures import ErrorCount, Retry, tallied
+from controller.loop.failures import tallied
 from controller.loop.intents import DraftArguments
-from controller.loop.memory import Memory
-from controller.loop.progress import Fingerprints
 from controller.loop.round_state import Rounds
-from controller.loop.usage import Usage
+from controller.loop.run_state import Closing, RunState
 
 Record = TypeVar("Record")
-
-
-_TIMELESS: Final = frozenset({NoteKind.SUSPENDED, NoteKind.AWAITING_INPUT})
-"""Pauses in which no active time runs: a person decides how long they last."""
-
-
-@dataclass(frozen=True)
-class Closing:
-    """The ending that closing steps were taken under, and what it was decided on."""
-
-    decision: StepDecision
-    generation: int
-    request: str | None
-
-
-@dataclass(frozen=True)
-class RunState:
-    """Everything that the journal says about a run."""
-
-    task_name: str
-    task_uid: str
-    digest: str
-    next_index: int = 0
-    round: int = 0
-    questions: Mapping[str, str] = field(default_factory=dict)
-    queries: tuple[Query, ...] = ()
-    refined: frozenset[str] = frozenset()
-    searches: tuple[SearchRecord, ...] = ()
-    evidence: Mapping[str, Evidence] = field(default_factory=dict)
-    unextracted: frozenset[str] = frozenset()
-    facts: tuple[Fact, ...] = ()
-    answers: Mapping[str, Answer] = field(default_factory=dict)
-    statements: tuple[Statement, ...] | None = None
-    draft_basis: str | None = None
-    report: PublishRecord | None = None
-    closing: Closing | None = None
-    closed: bool = False
-    pause: NoteKind | None = None
-    pause_reason: str | None = None
-    pause_digest: str | None = None
-    paused_at: datetime | None = None
-    asked: tuple[str, ...] = ()
-    ask_rounds: int = 0
-    usage: Usage = field(default_factory=Usage)
-    question_steps: Mapping[str, int] = field(default_factory=dict)
-    errors: Mapping[str, ErrorCount] = field(default_factory=dict)
-    retry: Retry | None = None
-    model: Memory = field(default_factory=Memory)
-    progress: Fingerprints = field(default_factory=Fingerprints)
-    started_at: datetime | None = None
-    rounds: Rounds = field(default_factory=Rounds)
-    last: ResearchStepSpec | None = None
-
-    @property
-    def last_time(self) -> datetime | None:
-        """When the newest step was recorded."""
-        return self.last.end_time if self.last else None
-
-    @property
-    def counts_time(self) -> bool:
-        """Whether time passing now is active time."""
-        return not self.closed and self.pause not in _TIMELESS
-
-
-def initial(task_name: str, task_uid: str, topic: str) -> RunState:
-    """Return the state of a run without a step."""
-    return RunState(task_name, task_uid, journal.genesis_digest(task_uid, topic))
 
 
 def fold(state: RunState, step: ResearchStep) -> RunState:
@@ -149,7 +74,7 @@ def apply(state: RunState, spec: ResearchStepSpec) -> RunState:
     after = replace(after, model=state.model.after(spec, after.usage.steps))
     errors, retry = tallied(state.errors, state.retry, spec)
     after = replace(after, errors=errors, retry=retry)
-    if spec.outcome is Outcome.COMPLETED or spec.search is not None:
+    if spec.outcome is Outcome.COMPLETED or spec.search is not None or spec.read is not None:
         after = _FOUND[spec.action](after, spec)
     return replace(after, progress=state.progress.after(spec))
 
@@ -163,6 +88,7 @@ def reopened(state: RunState) -> RunState:
         errors={},
         retry=None,
         searches=tuple(s for s in state.searches if s.status is not SearchStatus.FAILED),
+        reads=tuple(r for r in state.reads if r.closed_by is None or not r.bars_absence),
         progress=state.progress.restarted(),
     )
 
@@ -231,6 +157,7 @@ def _without_questions(state: RunState, ids: set[str]) -> RunState:
         state,
         queries=tuple(q for q in state.queries if q.question_id not in ids),
         searches=tuple(s for s in state.searches if s.question_id not in ids),
+        reads=tuple(r for r in state.reads if r.question_id not in ids),
         facts=tuple(f for f in state.facts if f.question_id not in ids),
         answers={i: a for i, a in state.answers.items() if i not in ids},
         refined=state.refined - ids,
@@ -246,17 +173,34 @@ def _searched(state: RunState, spec: ResearchStepSpec) -> RunState:
     if spec.outcome not in {Outcome.COMPLETED, Outcome.FAILED}:
         return state
     known = {(h.document_id, h.span) for s in _of(state.searches, search) for h in s.hits}
-    new = any((h.document_id, h.span) not in known for h in search.hits)
+    new = any(h.span and (h.document_id, h.span) not in known for h in search.hits)
     unextracted = {search.question_id} if new else set()
-    evidence = dict(state.evidence)
-    for found in spec.evidence:
-        evidence[found.document.id] = merged(evidence.get(found.document.id), found)
     return replace(
         state,
         searches=(*state.searches, search),
-        evidence=evidence,
+        evidence=_with_evidence(state, spec),
         unextracted=state.unextracted | unextracted,
     )
+
+
+def _read(state: RunState, spec: ResearchStepSpec) -> RunState:
+    """A hit is read, or closed for the round: an attempt that is repeated closes nothing."""
+    read = _required(spec.read, spec)
+    if spec.outcome not in {Outcome.COMPLETED, Outcome.FAILED}:
+        return state
+    return replace(
+        state,
+        reads=(*state.reads, read),
+        evidence=_with_evidence(state, spec),
+        unextracted=state.unextracted | ({read.question_id} if read.passages else set()),
+    )
+
+
+def _with_evidence(state: RunState, spec: ResearchStepSpec) -> Mapping[str, Evidence]:
+    evidence = dict(state.evidence)
+    for found in spec.evidence:
+        evidence[found.document.id] = merged(evidence.get(found.document.id), found)
+    return evidence
 
 
 def _of(searches: tuple[SearchRecord, ...], search: SearchRecord) -> tuple[SearchRecord, ...]:
@@ -306,13 +250,10 @@ def _reverified(state: RunState, spec: ResearchStepSpec) -> RunState:
         return state
     record = _required(spec.reverify, spec)
     known = {f.id for f in state.facts}
-    evidence = dict(state.evidence)
-    for found in spec.evidence:
-        evidence[found.document.id] = merged(evidence.get(found.document.id), found)
     return replace(
         state,
         facts=state.facts + tuple(f for f in record.facts if f.id not in known),
-        evidence=evidence,
+        evidence=_with_evidence(state, spec),
         rounds=state.rounds.after(record),
         statements=None,
     )
@@ -379,6 +320,7 @@ _FOUND: Final = {
     ActionName.PLAN: _planned,
     ActionName.REFINE: _planned,
     ActionName.SEARCH: _searched,
+    ActionName.READ: _read,
     ActionName.EXTRACT: _extracted,
     ActionName.REVIEW: _reviewed,
     ActionName.CONCLUDE: _concluded,

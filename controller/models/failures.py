@@ -8,16 +8,14 @@ each class leads to). Messages are one line, bounded, and never hold the key.
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final
 
 from controller.api.errors import ActionError, PermanentError, RetryableError
+from controller.api.waits import retry_after
 from controller.models.backends import Profile, Sign
 from controller.models.provider_text import one_line
 
@@ -25,9 +23,6 @@ RETRYABLE: Final = frozenset(
     {"RateLimited", "Loading", "ServerError", "Unreachable", "Timeout", "BadResponse"}
 )
 """The classes for which another attempt may succeed."""
-
-LONGEST_WAIT: Final = 315_360_000.0
-"""Ten years, in seconds: beyond any deadline, and still a time that can be computed with."""
 
 _STATUSES: Final[Mapping[int, str]] = {
     HTTPStatus.UNAUTHORIZED: "Credentials",
@@ -45,8 +40,6 @@ _MENDS: Final[Mapping[str, str]] = {
     "ModelNotServed": "check spec.model, and that spec.baseURL ends as the endpoint's own does",
     "Overflow": "spec.contextWindowTokens must be the window of the server",
 }
-
-_SECONDS: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -108,31 +101,6 @@ def error_in(document: object) -> ProviderError | None:
         message=_text(error.get("message")), code=_text(error.get("code")),
         type=_text(error.get("type")),
     )  # fmt: skip
-
-
-def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds after which an endpoint wants to be asked again; None: it said nothing.
-
-    Milliseconds win over seconds, seconds may have decimals, a date is taken from `now` on. What
-    is not in the future or cannot be read is nothing.
-    """
-    milliseconds = headers.get("retry-after-ms", "").strip()
-    if _SECONDS.fullmatch(milliseconds):
-        return _wait(float(milliseconds) / 1000)
-    said = headers.get("retry-after", "").strip()
-    if _SECONDS.fullmatch(said):
-        return _wait(float(said))
-    try:
-        date = parsedate_to_datetime(said)
-    except (ValueError, IndexError, OverflowError):
-        return None
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return _wait((date - now).total_seconds())
-
-
-def _wait(seconds: float) -> float | None:
-    return min(seconds, LONGEST_WAIT) if seconds > 0 and not math.isnan(seconds) else None
 
 
 def _class_of_status(answer: HttpAnswer, said: ProviderError | None) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator
 
 from controller.api.errors import ActionError, BlockedAddressError, PermanentError, RetryableError
+from controller.connections import causes_of
 
 
 def connection_failure(error: BaseException, url: str) -> ActionError:
@@ -14,7 +14,7 @@ def connection_failure(error: BaseException, url: str) -> ActionError:
 
     An address that the guard refuses stays refused; all else may pass.
     """
-    causes = list(_causes(error))
+    causes = list(causes_of(error))
     blocked = next((c for c in causes if isinstance(c, BlockedAddressError)), None)
     if blocked is not None:
         return PermanentError("BadRequest", str(blocked))
@@ -36,21 +36,6 @@ def _what(causes: list[BaseException], host: str) -> str:
     if any(isinstance(c, OSError) for c in causes):
         return f"no connection to {host}"
     return f"the connection to {host} was broken before the answer was whole"
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Walk from an error to what caused it, groups of errors included."""
-    seen: set[int] = set()
-    waiting: list[BaseException | None] = [error]
-    while waiting:
-        cause = waiting.pop()
-        if cause is None or id(cause) in seen:
-            continue
-        seen.add(id(cause))
-        yield cause
-        waiting += [cause.__cause__, cause.__context__]
-        if isinstance(cause, BaseExceptionGroup):
-            waiting += cause.exceptions
 
 
 def _host(url: str) -> str:

@@ -13,7 +13,7 @@ import logging
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -21,18 +21,14 @@ from pydantic import TypeAdapter
 from controller.api.base import digest_of, digest_of_text
 from controller.api.records import Block, BlockKind
 from controller.evidence.minhash import minhash
+from controller.evidence.passages import NOT_SEARCHED, cut
 from controller.sources.collection import Collection, CorpusFile, LeftOut
 from controller.sources.index_queries import UNSPACED
 from controller.sources.readers import Reading, Text, UnreadableDocumentError, read_file
 
-PASSAGE_CHARACTERS: Final = 1_500
-"""A passage ends before the block that would make it longer."""
-
 BLOCKS: Final = TypeAdapter(tuple[Block, ...])
 
 _PROGRESS_SECONDS: Final = 2.0
-_NOT_SEARCHED: Final = frozenset({BlockKind.NAVIGATION, BlockKind.CONSENT, BlockKind.HIDDEN})
-_LEADS: Final = frozenset({BlockKind.HEADING, BlockKind.TERM, BlockKind.FIELD})
 _ONLY_CONTEXT: Final = frozenset({BlockKind.HEADING, BlockKind.TERM})
 
 _TUNING: Final = (  # fewer, larger segments to merge
@@ -122,7 +118,7 @@ class _Writer:
             "INSERT INTO documents VALUES (?, ?, ?, ?)",
             (self.documents, record["id"], json.dumps(record), _packed(reading.text.text.encode())),
         )
-        passages = [_Passage(blocks, reading.text) for blocks in passages_of(reading.text.blocks)]
+        passages = [_Passage(blocks, reading.text) for blocks in cut(reading.text.blocks)]
         for passage, following in itertools.zip_longest(passages, passages[1:]):
             self._add_passage(passage, following)
 
@@ -165,7 +161,7 @@ class _Passage:
     def __init__(self, blocks: tuple[Block, ...], text: Text) -> None:
         self.blocks = blocks
         self.path = blocks[0].heading_path
-        self.is_searched = blocks[0].kind not in _NOT_SEARCHED
+        self.is_searched = blocks[0].kind not in NOT_SEARCHED
         last = blocks[-1].end
         names = [a.name for a in text.anchors if blocks[0].start <= a.offset < last]
         headings = self.path if self.path[:1] == (text.title,) else (text.title, *self.path)
@@ -178,28 +174,6 @@ class _Passage:
         """Say whether this passage stands below the headings of another."""
         depth = len(other.path)
         return len(self.path) > depth and self.path[:depth] == other.path
-
-
-def passages_of(blocks: tuple[Block, ...]) -> Iterator[tuple[Block, ...]]:
-    """Cut a document's blocks into passages; every block is in exactly one.
-
-    A passage ends where the heading path changes, or before the block that would make it longer
-    than 1,500 characters; a heading, term or field stays with the block after it.
-    """
-    passage: list[Block] = []
-    for block in blocks:
-        if passage:
-            previous = passage[-1]
-            same_place = previous.heading_path == block.heading_path and (
-                (previous.kind in _NOT_SEARCHED) == (block.kind in _NOT_SEARCHED)
-            )
-            is_full = block.end - passage[0].start > PASSAGE_CHARACTERS
-            if not same_place or (is_full and previous.kind not in _LEADS):
-                yield tuple(passage)
-                passage = []
-        passage.append(block)
-    if passage:
-        yield tuple(passage)
 
 
 def _is_context(block: Block) -> bool:

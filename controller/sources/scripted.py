@@ -19,6 +19,7 @@ from controller.api.records import (
     BlockKind,
     Document,
     Extractor,
+    Hit,
     Lines,
     SearchStatus,
     TermWeight,
@@ -58,11 +59,13 @@ class ScriptedSource:
 
     `failures` is the script: each search takes the first entry off, raises it if it is an error,
     and is answered if it is None; when none is left, `lasting_failure` is raised if there is one.
-    `searches` has every search that was made, failed ones too. All attributes may be set while
-    a task runs.
+    `searches` has every search that was made, failed ones too, `reads` the locators that were
+    read; `partial` says of documents, by locator, what of them could not be read. All attributes
+    may be set while a task runs.
     """
 
     is_remote: bool = False
+    has_hits: bool = False
     max_results: int = 10
 
     def __init__(
@@ -71,6 +74,7 @@ class ScriptedSource:
         documents: Documents,
         *,
         is_remote: bool = False,
+        has_hits: bool = False,
         failures: Iterable[ActionError | None] = (),
         lasting_failure: ActionError | None = None,
         status: SearchStatus = SearchStatus.COMPLETE,
@@ -82,6 +86,8 @@ class ScriptedSource:
             name: of the `ResearchSource` that it stands for.
             documents: what it holds.
             is_remote: whether a search is a counted call to somebody else.
+            has_hits: whether a search only names documents, which are then read one by one, as a
+                search engine does; such a source is remote.
             failures: the script, one entry a search or a read (`RetryableError`,
                 `PermanentError`, None).
             lasting_failure: what every search after the script raises, None: nothing.
@@ -89,14 +95,16 @@ class ScriptedSource:
             before_search: is awaited before each search is answered.
         """
         self.name = name
-        if is_remote:
+        if is_remote or has_hits:
             self.is_remote = True
+        self.has_hits = has_hits
         self.failures = list(failures)
         self.lasting_failure = lasting_failure
         self.status = status
         self.before_search = before_search
         self.searches: list[ScriptedSearch] = []
         self.reads: list[str] = []
+        self.partial: dict[str, str] = {}
         self.hold(documents)
 
     def hold(self, documents: Documents) -> None:
@@ -107,7 +115,9 @@ class ScriptedSource:
         self.texts = {locator: "\n".join(text.values()) for locator, text in documents.items()}
 
     async def observe(self) -> SourceObservation:
-        """Return the digest of what the documents say."""
+        """Return the digest of what the documents say; a source of hits cannot tell it."""
+        if self.has_hits:
+            return SourceObservation()
         return SourceObservation(self._digest, self._documents)
 
     async def search(self, query: str, *, limit: int, terms: Sequence[str]) -> SearchOutcome:
@@ -127,6 +137,8 @@ class ScriptedSource:
         scored = [(len(wanted & _words(p)), p) for p in self._passages]
         found = sorted((s for s in scored if s[0]), key=lambda s: -s[0])
         best = found[0][0] if found else 1
+        if self.has_hits:
+            return SearchOutcome(status=self.status, hits=_hits(found[:limit]), total=len(found))
         return SearchOutcome(
             status=self.status,
             passages=tuple(
@@ -149,10 +161,11 @@ class ScriptedSource:
         if failure is not None:
             raise failure
         found = [p for p in self._passages if p.document.locator == locator]
+        digest = None if self.has_hits else self._digest
         if not found:
-            return Reread(None, corpus_digest=self._digest)
+            return Reread(None, corpus_digest=digest)
         blocks = tuple(block for passage in found for block in passage.blocks)
-        return Reread(found[0].document, blocks, self._digest)
+        return Reread(found[0].document, blocks, digest, self.partial.get(locator))
 
     def _weight(self, term: str) -> TermWeight:
         frequency = sum(term.casefold() in _words(p) for p in self._passages)
@@ -178,7 +191,7 @@ class ScriptedSource:
             extractor=Extractor(name="memory", version="1"),
             origin_key=self.name,
             priority=50,
-            corpus_digest=self._digest,
+            corpus_digest=None if self.has_hits else self._digest,
         )
         passages, at = [], 0
         for line, (heading, body) in enumerate(sections.items(), start=1):
@@ -193,6 +206,15 @@ class ScriptedSource:
             passages.append(Passage(document, (block,), 1000))
             at += len(body) + 1
         return passages
+
+
+def _hits(found: Iterable[tuple[int, Passage]]) -> tuple[Hit, ...]:
+    """Return the documents of passages, each once, best first."""
+    documents = dict.fromkeys(passage.document.locator for _, passage in found)
+    return tuple(
+        Hit(locator=locator, title=locator, rank=rank, relevance=max(1, 1000 - rank))
+        for rank, locator in enumerate(documents)
+    )
 
 
 def _words(passage: Passage) -> frozenset[str]:
@@ -223,11 +245,12 @@ class ScriptedReferences:
                 return References({}, MissingReference(AcceptedReason.SOURCE_NOT_FOUND, message))
         named = (task.spec.model_ref, task.spec.fallback_model_ref)
         models = (self.models.get(r.name) for r in named if r is not None)
-        digests = {
+        observed = {
             name: (await source.observe()).digest
             for name, source in self.sources.items()
             if not source.is_remote
         }
+        digests = {name: digest for name, digest in observed.items() if digest is not None}
         return References(
             self.sources,
             models=tuple(m for m in models if m is not None),

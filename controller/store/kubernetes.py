@@ -128,26 +128,24 @@ class KubernetesStore:
         """
         return _read(ResearchModel, await self._patch_status(names.MODELS, model.metadata, status))
 
-    async def list_steps(self, task: ResearchTask, first: int) -> tuple[ResearchStep, ...]:
+    async def list_steps(
+        self, task: ResearchTask, first: int, *, by_name: bool = False
+    ) -> tuple[ResearchStep, ...]:
         """Return the stored steps of a task from index `first` on; see `TaskStore`.
 
-        From 0 on, the steps are listed by the field `spec.taskUID`. What follows is fetched by
-        name until one is missing: the next step that another process made, or a foreign object
-        that has taken its name.
+        From 0 on, the steps are listed by the field `spec.taskUID`, for which the server looks at
+        every step of the namespace. What follows is fetched by name until one is missing: the
+        next step that another process made, or a foreign object that has taken its name.
         """
         found: list[ResearchStep] = []
-        if first == 0:
+        if first == 0 and not by_name:
             found = [_read_step(item) for item in await self._list_steps(task)]
             found.sort(key=lambda step: (step.spec.index, step.metadata.name))
         index = found[-1].spec.index + 1 if found else first
-        while True:
-            name = step_name(task.metadata.name, task.metadata.uid, index)
-            try:
-                item = await self._get(names.STEPS, task.metadata.namespace, name)
-            except NotFoundError:
-                return tuple(found)
+        while (item := await self._find_step(task, index)) is not None:
             found.append(_read_step(item))
             index += 1
+        return tuple(found)
 
     async def create_step(self, step: ResearchStep) -> None:
         """Store a step, complete as it is; see `TaskStore`."""
@@ -249,6 +247,13 @@ class KubernetesStore:
             },
             STRICT,
         )
+
+    async def _find_step(self, task: ResearchTask, index: int) -> Item | None:
+        name = step_name(task.metadata.name, task.metadata.uid, index)
+        try:
+            return await self._get(names.STEPS, task.metadata.namespace, name)
+        except NotFoundError:
+            return None
 
     async def _list_steps(self, task: ResearchTask) -> tuple[Item, ...]:
         return await all_items(

@@ -216,7 +216,13 @@ class LocalStore:
         with self._database.writing():
             return self._objects.write_status(model, status)
 
-    async def list_steps(self, task: ResearchTask, first: int) -> tuple[ResearchStep, ...]:
+    async def list_steps(
+        self,
+        task: ResearchTask,
+        first: int,
+        *,
+        by_name: bool = False,  # noqa: ARG002 - as the port's: a list costs nothing here
+    ) -> tuple[ResearchStep, ...]:
         """Return the stored steps of a task from index `first` on; see `TaskStore`.
 
         As in Kubernetes: all whose `spec.taskUID` fits, and by name until one is missing.

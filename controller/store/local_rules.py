@@ -6,17 +6,27 @@ rule is added to one alone. Rules of single fields (bounds, patterns, enums) are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from controller.api.base import json_name
 from controller.api.meta import ConditionStatus
 from controller.api.model import Backend, ResearchModel
 from controller.api.reasons import ConditionType
-from controller.api.source import ResearchSource, SourceType
+from controller.api.source import (
+    ADDRESSES,
+    MEMBERS,
+    USER_INFO,
+    WITH_KEY,
+    ResearchSource,
+    SourceType,
+)
 from controller.api.step import ResearchStep
 from controller.api.task import (
     MAX_TASK_NAME,
@@ -171,11 +181,54 @@ MODEL_CHECKS: Final[tuple[Check[ResearchModel], ...]] = (
     ),
 )
 
+
+def _has_exactly(
+    kind: SourceType, member: str, new: ResearchSource, _: ResearchSource | None
+) -> bool:
+    return (new.spec.type is kind) == (getattr(new.spec, member) is not None)
+
+
+def _has_key(kind: SourceType, new: ResearchSource, _: ResearchSource | None) -> bool:
+    return new.spec.type is not kind or new.spec.credentials_secret_ref is not None
+
+
+def _names_no_user(member: str, field: str, new: ResearchSource, _: ResearchSource | None) -> bool:
+    of_type = getattr(new.spec, member)
+    return of_type is None or not re.match(USER_INFO, getattr(of_type, field))
+
+
 SOURCE_CHECKS: Final[tuple[Check[ResearchSource], ...]] = (
+    *(
+        Check(
+            "spec",
+            f"{json_name(member)} must be set exactly when type is {kind}",
+            partial(_has_exactly, kind, member),
+        )
+        for kind, member in MEMBERS.items()
+    ),
+    *(
+        Check(
+            "spec",
+            f"{kind} needs credentialsSecretRef: the Secret that has its key",
+            partial(_has_key, kind),
+        )
+        for kind in WITH_KEY
+    ),
+    *(
+        Check(
+            "spec",
+            f"{json_name(member)}.{json_name(field)} may name no user and no password; a key "
+            "belongs in the Secret of credentialsSecretRef",
+            partial(_names_no_user, member, field),
+        )
+        for member, field in ADDRESSES
+    ),
     Check(
         "spec",
-        "corpus must be set exactly when type is Corpus",
-        lambda new, _: (new.spec.type is SourceType.CORPUS) == (new.spec.corpus is not None),
+        "web.urls may name no user and no password",
+        lambda new, _: (
+            new.spec.web is None or not any(re.match(USER_INFO, url) for url in new.spec.web.urls)
+        ),
     ),
     Check(
         "spec.corpus",

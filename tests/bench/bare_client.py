@@ -95,6 +95,10 @@ class BareClient:
         """Patch an object; return it as it is stored."""
         return await self.send("PATCH", path, json.dumps(body).encode())
 
+    async def delete_all(self, path: str) -> None:
+        """Delete all objects of a list."""
+        await self.send("DELETE", path, b"")
+
     async def send(self, method: str, path: str, body: bytes) -> Item:
         """Send a body as it is; return the answer.
 

@@ -82,6 +82,8 @@ async def measure() -> dict[str, float]:
         source = source_over(directory, Path(cache))
         started = time.perf_counter()
         observation = await source.observe()
+        assert observation.digest is not None
+        assert observation.documents is not None
         built = time.perf_counter() - started
         started = time.perf_counter()
         await source.observe()

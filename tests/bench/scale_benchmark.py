@@ -25,8 +25,9 @@ from controller.api.base import API_VERSION
 from controller.api.step import Outcome, ResearchStep, step_name
 from controller.api.task import ResearchTaskStatus
 from controller.loop.migration import read_step
+from controller.loop.run_state import initial
 from controller.loop.seal import sealed
-from controller.loop.state import fold, initial
+from controller.loop.state import fold
 from tests.bench.bare_client import BareClient, steps_path, tasks_path
 from tests.bench.load import (
     PARALLEL,

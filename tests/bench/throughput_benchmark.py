@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from controller.settings import Settings
-from tests.bench.bare_client import BareClient, Run, repeat, tasks_path
+from tests.bench.bare_client import BareClient, Run, repeat, steps_path, tasks_path
 from tests.bench.load import (
     PARALLEL,
     Cluster,
@@ -91,6 +91,9 @@ async def bare(
         began = Moment.now(cluster.plane, os.getpid(), "bareClient")
         await writer.each(write, made)
         ended = Moment.now(cluster.plane, os.getpid(), "bareClient")
+    # No operator runs these tasks: one that finds them would look at each, and that is not asked.
+    await client.delete_all(tasks_path(namespace))
+    await client.delete_all(steps_path(namespace))
     return began.until(ended, tasks * len(run.steps))
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from controller.api.step import ResearchStep
-from controller.loop.state import fold, initial
+from controller.loop.run_state import initial
+from controller.loop.state import fold
 from tests.cli.desk import Desk
 
 GOLDEN = Path(__file__).with_name("golden") / "lamp.txt"

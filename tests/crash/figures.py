@@ -21,8 +21,9 @@ from controller.api.task import ResearchTask
 from controller.cli.checking import check_report
 from controller.loop.assessment import assess
 from controller.loop.decide import decide
+from controller.loop.run_state import RunState, initial
 from controller.loop.situation import Situation
-from controller.loop.state import RunState, fold, initial
+from controller.loop.state import fold
 from controller.loop.status import build_status
 from controller.ports import StoredReport
 from controller.store.names import OPERATION_ANNOTATION

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from controller.api.base import json_name
 from controller.api.crd import KINDS, Kind
+from controller.api.source import MEMBERS, SourceType
 from tests.controlplane.plane import ControlPlane
 from tests.crds.objects import ROOT, Json, custom_object, documents, fullest, schema_of, task
 
@@ -184,12 +186,21 @@ def test_money_is_a_decimal_string(plane: ControlPlane, money: str) -> None:
     assert stored["spec"]["budgets"]["maxCostUSD"] == money
 
 
-@pytest.mark.parametrize("kind", ["ResearchTask", "ResearchModel", "ResearchSource"])
+@pytest.mark.parametrize("kind", ["ResearchTask", "ResearchModel"])
 def test_a_spec_with_every_field_at_its_limit_is_accepted(plane: ControlPlane, kind: str) -> None:
     spec = fullest(schema_of(kind, "spec"))
-    if kind == "ResearchSource":
-        del spec["corpus"]["directory"]  # either this or the ConfigMaps
     assert created(plane, custom_object(kind, "full", spec))["spec"] == spec
+
+
+@pytest.mark.parametrize("kind", SourceType)
+def test_a_source_of_each_type_with_every_field_at_its_limit_is_accepted(
+    plane: ControlPlane, kind: SourceType
+) -> None:
+    spec = fullest(schema_of("ResearchSource", "spec"))
+    del spec["corpus"]["directory"]  # either this or the ConfigMaps
+    others = {json_name(member) for of, member in MEMBERS.items() if of is not kind}
+    spec = {name: value for name, value in spec.items() if name not in others} | {"type": kind}
+    assert created(plane, custom_object("ResearchSource", "full", spec))["spec"] == spec
 
 
 def test_unknown_fields_are_pruned_where_validation_is_not_strict(plane: ControlPlane) -> None:

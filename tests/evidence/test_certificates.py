@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,11 +18,13 @@ from controller.api.records import (
     Fact,
     Question,
     QuestionState,
+    ReadRecord,
     SearchRecord,
     SearchStatus,
 )
 from controller.evidence.certificates import MAX_QUERIES_PER_SOURCE, conclude, recheck
 from controller.evidence.findings import Findings
+from controller.evidence.terms import weighed_terms
 from tests.evidence.samples import (
     ABSENT_QUESTION,
     CORPUS,
@@ -47,12 +50,14 @@ def concluded(
     question: Question = ABSENT_QUESTION,
     evidence: Sequence[Evidence] = (),
     facts: Sequence[Fact] = (),
+    reads: Sequence[ReadRecord] = (),
     sources: Sequence[str] = ("django-docs",),
     min_origins: int = 1,
 ) -> Answer:
     findings = Findings(
         questions=(question,),
         searches=tuple(searches),
+        reads=tuple(reads),
         evidence=tuple(evidence),
         facts=tuple(facts),
     )
@@ -70,6 +75,29 @@ ELSEWHERE = searches_for(ABSENT_QUESTION, source="wiki")
 PLAINLY = searches_for(PLAIN, [TRANSACTIONS_EVIDENCE])
 DROPPED = [s.model_copy(update={"blocks_dropped": 1}) for s in PLAINLY]
 REMOTE = [s.model_copy(update={"corpus_digest": None}) for s in PLAINLY]
+NAMED = [
+    s.model_copy(
+        update={
+            "hits": tuple(h.model_copy(update={"document_id": None, "span": None}) for h in s.hits),
+            "term_weights": (),
+        }
+    )
+    for s in REMOTE
+]
+
+
+def read_of(evidence: Evidence, **update: Any) -> ReadRecord:  # noqa: ANN401 - any field
+    """Return the record of a document that was read and contains no word of the question."""
+    record = ReadRecord(
+        source_name="django-docs",
+        question_id=PLAIN.id,
+        locator=evidence.document.locator,
+        document_id=evidence.document.id,
+        absent_terms=weighed_terms(PLAIN.text),
+    )
+    return record.model_copy(update=update)
+
+
 PARTLY = [TRANSACTIONS_EVIDENCE.model_copy(update={"blocks": TRANSACTIONS_EVIDENCE.blocks[:1]})]
 
 UNPROVEN: dict[str, tuple[AnswerReason | None, Callable[[], Answer]]] = {
@@ -181,19 +209,44 @@ UNPROVEN: dict[str, tuple[AnswerReason | None, Callable[[], Answer]]] = {
         AnswerReason.HITS_UNREAD,
         lambda: concluded(REMOTE, question=PLAIN, evidence=[SETTINGS_EVIDENCE]),
     ),
-    "a remote hit that is known by its locator": (
+    "a remote source of which only documents are known, and each was read": (
+        None,
+        lambda: concluded(NAMED, question=PLAIN, reads=[read_of(TRANSACTIONS_EVIDENCE)]),
+    ),
+    "a remote document that was not read": (
+        AnswerReason.HITS_UNREAD,
+        lambda: concluded(NAMED, question=PLAIN),
+    ),
+    "a remote document that was read for another question": (
+        AnswerReason.HITS_UNREAD,
+        lambda: concluded(
+            NAMED,
+            question=PLAIN,
+            reads=[read_of(TRANSACTIONS_EVIDENCE, question_id="another")],
+        ),
+    ),
+    "a remote document that is gone": (
         None,
         lambda: concluded(
-            [
-                s.model_copy(
-                    update={
-                        "hits": tuple(h.model_copy(update={"document_id": None}) for h in s.hits)
-                    }
-                )
-                for s in REMOTE
-            ],
+            NAMED,
             question=PLAIN,
-            evidence=[TRANSACTIONS_EVIDENCE],
+            reads=[read_of(TRANSACTIONS_EVIDENCE, closed_by="Gone", absent_terms=())],
+        ),
+    ),
+    "a remote document that may not be read": (
+        AnswerReason.SOURCE_PARTIAL,
+        lambda: concluded(
+            NAMED,
+            question=PLAIN,
+            reads=[read_of(TRANSACTIONS_EVIDENCE, closed_by="RobotsDisallowed", bars_absence=True)],
+        ),
+    ),
+    "a remote document that contains a word of the question": (
+        AnswerReason.LOW_CONFIDENCE,
+        lambda: concluded(
+            NAMED,
+            question=PLAIN,
+            reads=[read_of(TRANSACTIONS_EVIDENCE, absent_terms=("colour", "sky"))],
         ),
     ),
 }

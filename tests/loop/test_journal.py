@@ -10,7 +10,8 @@ import pytest
 from controller.api.errors import JournalError
 from controller.api.step import ActionName, ResearchStep
 from controller.loop import journal
-from controller.loop.state import fold, initial
+from controller.loop.run_state import initial
+from controller.loop.state import fold
 from tests.world import World
 
 

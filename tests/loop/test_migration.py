@@ -11,7 +11,8 @@ from controller.api.errors import JournalError
 from controller.cli.journal_file import parse_journal
 from controller.cli.jsonl import line_of
 from controller.loop.migration import MIGRATIONS, MigratedStep, read_step
-from controller.loop.state import fold, initial
+from controller.loop.run_state import initial
+from controller.loop.state import fold
 from tests.golden.files import MIGRATIONS as WITH_ZERO
 from tests.golden.files import journal_file, read
 

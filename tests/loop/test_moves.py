@@ -12,22 +12,23 @@ from controller.api.step import ActionName
 from controller.loop.assessment import assess
 from controller.loop.moves import LEGAL_MOVES, Move, illegal_move, is_legal
 from controller.loop.replay import decided_again
-from controller.loop.state import RunState, apply
+from controller.loop.run_state import RunState
+from controller.loop.state import apply
 from tests.golden.files import read
 from tests.situations import planned, task
 from tests.steps import step
 
 EXPECTED = {
-    ("Open", "Answered"): {"Conclude", "Extract", "Search"},
-    ("Open", "NotFound"): {"Conclude", "Search"},
-    ("Open", "Unresolved"): {"Plan", "Search", "Extract", "Review", "Refine", "Conclude"},
-    ("Answered", "Open"): {"Search", "Reverify"},
-    ("Answered", "Unresolved"): {"Search"},
+    ("Open", "Answered"): {"Conclude", "Extract", "Search", "Read"},
+    ("Open", "NotFound"): {"Conclude", "Search", "Read"},
+    ("Open", "Unresolved"): {"Plan", "Search", "Read", "Extract", "Review", "Refine", "Conclude"},
+    ("Answered", "Open"): {"Search", "Read", "Reverify"},
+    ("Answered", "Unresolved"): {"Search", "Read"},
     ("NotFound", "Open"): {"Plan", "Refine", "Note", "Reverify"},
     ("NotFound", "Unresolved"): {"Plan", "Refine", "Note"},
-    ("Unresolved", "Open"): {"Plan", "Refine", "Note", "Search", "Reverify"},
-    ("Unresolved", "Answered"): {"Search"},
-    ("Unresolved", "NotFound"): {"Search"},
+    ("Unresolved", "Open"): {"Plan", "Refine", "Note", "Search", "Read", "Reverify"},
+    ("Unresolved", "Answered"): {"Search", "Read"},
+    ("Unresolved", "NotFound"): {"Search", "Read"},
 }
 
 

@@ -23,8 +23,9 @@ from controller.loop.replay import (
     decided_again,
     reduced,
 )
+from controller.loop.run_state import initial
 from controller.loop.situation import Situation, Wait
-from controller.loop.state import fold, initial
+from controller.loop.state import fold
 from controller.loop.status import build_status
 from tests.evidence.recorded import cases
 from tests.golden.files import Golden, read

@@ -16,8 +16,9 @@ from controller.loop.decide import decide
 from controller.loop.exchanges import MODEL_ACTIONS
 from controller.loop.intents import ARGUMENTS, SearchArguments
 from controller.loop.recording import pending_of, record
+from controller.loop.run_state import RunState
 from controller.loop.situation import Act
-from controller.loop.state import RunState, apply
+from controller.loop.state import apply
 from controller.loop.status import build_status
 from tests.situations import NOW, planned, situation, task
 from tests.steps import step
@@ -36,6 +37,7 @@ def test_a_completed_step_without_its_typed_record_is_refused(action: ActionName
         ActionName.PUBLISH: '{"configMap": "r", "reportDigest": "sha256:%s"}' % ("0" * 64),
         ActionName.ASK: '{"fields": ["region"]}',
         ActionName.SEARCH: '{"questionId": "q", "sourceName": "s", "query": "x"}',
+        ActionName.READ: '{"questionId": "q", "sourceName": "s", "locator": "https://a.example/"}',
         ActionName.PLAN: "{}",
         ActionName.PROPOSE: "{}",
         ActionName.SUMMARIZE: '{"basis": "sha256:%s"}' % ("0" * 64),

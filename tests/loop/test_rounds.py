@@ -18,8 +18,9 @@ from controller.loop.decide import decide
 from controller.loop.intents import ReverifyArguments
 from controller.loop.journal import kept
 from controller.loop.rounds import expired, source_marks, sources_seen, total
+from controller.loop.run_state import RunState, initial
 from controller.loop.situation import Act, Decision, End, Remove, Situation
-from controller.loop.state import RunState, fold, initial
+from controller.loop.state import fold
 from controller.loop.usage import Usage
 from tests.golden.files import read
 from tests.situations import NOW, closing, planned, search, situation, task

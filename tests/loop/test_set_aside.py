@@ -16,8 +16,9 @@ from controller.loop.breakers import set_aside
 from controller.loop.decide import decide
 from controller.loop.failures import ErrorCount
 from controller.loop.intents import Intent, SearchArguments
+from controller.loop.run_state import RunState
 from controller.loop.situation import Act, Situation
-from controller.loop.state import RunState, reopened
+from controller.loop.state import reopened
 from controller.loop.status import build_status
 from tests.situations import error, planned, search, situation, task
 

@@ -9,15 +9,10 @@ import pytest
 
 from controller.api.errors import ActionError, PermanentError, RetryableError
 from controller.api.model import Backend
+from controller.api.waits import LONGEST_WAIT, retry_after
 from controller.loop.breakers import MODEL_ERROR_CLASSES
 from controller.models.backends import PROFILES
-from controller.models.failures import (
-    LONGEST_WAIT,
-    RETRYABLE,
-    HttpAnswer,
-    failure_of,
-    retry_after,
-)
+from controller.models.failures import RETRYABLE, HttpAnswer, failure_of
 from tests.endpoint.clients import CANARY
 from tests.endpoint.server import Answer
 from tests.endpoint.shapes import ERRORS, HTML, answer_of

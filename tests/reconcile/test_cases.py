@@ -14,7 +14,7 @@ from controller.api.records import SearchStatus
 from controller.api.step import ActionName, Outcome
 from controller.api.task import ResearchTask, ResearchTaskStatus
 from controller.loop.replay import reduced
-from controller.ports import StoredReport, TaskKey, TaskStore
+from controller.ports import Event, StoredReport, TaskKey, TaskStore
 from controller.reconcile import Reconciler
 from controller.sources.scripted import ScriptedSearch, ScriptedSource
 from tests.world import LAMP_MANUAL, World
@@ -69,6 +69,7 @@ class RefusingStore:
         self._store = store
         self.refuses = False
         self.refused = 0
+        self.events: list[tuple[ResearchTask, Event]] = []
 
     @property
     def port(self) -> TaskStore:
@@ -81,6 +82,11 @@ class RefusingStore:
             self.refused += 1
             raise RefusedError("the status is too large")
         return await self._store.write_status(task, status)
+
+    async def record_event(self, task: ResearchTask, event: Event) -> None:
+        """Keep an event, and pass it on."""
+        self.events.append((task, event))
+        await self._store.record_event(task, event)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any method
         return getattr(self._store, name)
@@ -102,6 +108,9 @@ async def test_a_status_that_is_refused_repeats_no_action(world: World) -> None:
     for _ in range(5):
         with pytest.raises(RefusedError):
             await operator.reconcile(key)
+    told = [event for _, event in store.events if event.reason == "StatusRefused"]
+    assert len(told) == 5  # the API server keeps one of a generation: they have the same name
+    assert "the status is too large" in told[0].message
     assert store.refused == 5  # one write a turn, and the queue backs off between turns
     assert len(world.lamp.searches) == 1
     store.refuses = False

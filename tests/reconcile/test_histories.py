@@ -31,7 +31,8 @@ from controller.loop.assessment import assess
 from controller.loop.exchange import ModelReply, ModelRequest, ReportedUsage
 from controller.loop.journal import kept
 from controller.loop.replay import decided_again
-from controller.loop.state import RunState, fold, initial
+from controller.loop.run_state import RunState, initial
+from controller.loop.state import fold
 from controller.models.scripted import ScriptedModel, Turn, answer, call
 from controller.ports import TaskKey
 from controller.reconcile import Reconciler

@@ -13,7 +13,8 @@ from controller.api.reasons import ConditionType, TerminalReason
 from controller.api.records import NoteKind, QuestionState
 from controller.api.step import ActionName, Outcome
 from controller.api.task import REQUESTED_AT
-from controller.loop.state import fold, initial
+from controller.loop.run_state import initial
+from controller.loop.state import fold
 from controller.ports import SearchOutcome
 from controller.sources.scripted import ScriptedSource
 from tests.world import LAMP_MANUAL, World

@@ -23,7 +23,7 @@ from controller.store.kubernetes_lists import (
 )
 from controller.store.names import DIGEST_ANNOTATION
 from controller.store.rights import RIGHTS, Right
-from tests.controlplane.plane import ControlPlane
+from tests.controlplane.plane import ControlPlane, KubectlError
 from tests.store.builders import FixedClock, full_status, report, step, task_manifest
 from tests.store.conftest import grant
 
@@ -196,3 +196,40 @@ async def test_a_namespace_that_is_going_has_no_place_for_a_step(
     release = '{"metadata": {"finalizers": null}}'
     plane.kubectl("patch", "configmap", "keeper", f"--namespace={own_namespace}",
                   "--type=merge", f"--patch={release}")  # fmt: skip
+
+
+async def test_steps_are_found_by_name_without_the_right_to_list_them(
+    plane: ControlPlane, own_namespace: str
+) -> None:
+    """To list them, the server looks at every step of the namespace, for each new task."""
+    unlisted = (
+        Right(GROUP, "researchtasks", ("get",), "to see the tasks"),
+        Right(GROUP, "researchsteps", ("get", "create"), "to see and record single steps"),
+    )
+    apply_tasks(plane, own_namespace, 1)
+    async with await connect(grant(plane, "store-unlisted", unlisted)) as client:
+        store = KubernetesStore(client, FixedClock())
+        task = await store.get_task(TaskKey(own_namespace, "task-0"))
+        assert await store.list_steps(task, 0, by_name=True) == ()
+        for index in range(2):
+            await store.create_step(step(task, index))
+        found = await store.list_steps(task, 0, by_name=True)
+        assert [s.spec.index for s in found] == [0, 1]
+        with pytest.raises(RefusedError, match=r"cannot list resource \"researchsteps\""):
+            await store.list_steps(task, 0)
+
+
+async def test_a_status_that_counts_steps_cannot_be_wiped(
+    plane: ControlPlane, client: ApiClient, own_namespace: str
+) -> None:
+    """So a status that says nothing at all is that of a task without a counted step."""
+    apply_tasks(plane, own_namespace, 1)
+    store = KubernetesStore(client, FixedClock())
+    task = await store.get_task(TaskKey(own_namespace, "task-0"))
+    running = full_status().model_copy(update={"terminal_reason": None, "round": 3})
+    await store.write_status(task, running)
+    with pytest.raises(KubectlError, match="no counter of usage may fall within a round"):
+        plane.kubectl(
+            "patch", "researchtask", "task-0", "-n", own_namespace, "--subresource=status",
+            "--type=json", "-p", '[{"op": "remove", "path": "/status"}]',
+        )  # fmt: skip

@@ -76,7 +76,7 @@ def extracted(situation: Situation, arguments: QuestionArguments, answered: Answ
     verified = sum(fact.status is FactStatus.VERIFIED for fact in facts)
     cut = "; the endpoint counted far fewer tokens than were sent" if is_cut else ""
     return Found(
-        summary=f"{len(proposed)} quotes proposed, {verified} of {len(facts)} facts verified{cut}",
+        summary=f"{_quotes(len(proposed))} proposed, {verified} of {len(facts)} verified{cut}",
         extract=ExtractRecord(
             question_id=question.id,
             facts=facts,
@@ -171,3 +171,7 @@ def _candidates(
     if claim and not only_repeats(question.text, claim, language):
         yield Candidate(document_id, wording, start, claim)
     yield Candidate(document_id, wording, start)
+
+
+def _quotes(number: int) -> str:
+    return "1 quote" if number == 1 else f"{number} quotes"

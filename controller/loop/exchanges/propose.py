@@ -31,6 +31,7 @@ from controller.loop.intents import (
     PlanArguments,
     ProposeArguments,
     QuestionArguments,
+    ReadArguments,
     SearchArguments,
 )
 from controller.loop.memory import PROPOSED
@@ -41,6 +42,7 @@ from controller.prompts import INSTRUCTIONS, PROPOSE
 _DESCRIPTIONS: Final[Mapping[ActionName, str]] = {
     ActionName.PLAN: "Write queries for the questions that have none.",
     ActionName.SEARCH: "Put one query for an open question to one source.",
+    ActionName.READ: "Read the best document that was found for a question and not read yet.",
     ActionName.EXTRACT: "Look for quotes in the passages that were found for a question.",
     ActionName.CONCLUDE: "Close a question: it is answered, or all has been tried.",
     ActionName.REFINE: "Write further queries for a question whose queries are all asked.",
@@ -61,6 +63,7 @@ def legal_actions(situation: Situation) -> Mapping[ActionName, tuple[str, ...]]:
     legal = {
         ActionName.PLAN: _for(open_views, lambda v: v.need is Need.PLAN),
         ActionName.SEARCH: _for(open_views, _is_researched),
+        ActionName.READ: _for(open_views, lambda v: _is_researched(v) and bool(v.unread)),
         ActionName.EXTRACT: _for(
             open_views, lambda v: _is_researched(v) and _has_passages(situation, v)
         ),
@@ -119,8 +122,8 @@ def proposed(situation: Situation, _: ProposeArguments, answered: Answered) -> F
     named = getattr(arguments, "question_id", None)
     if named is not None and named not in legal[action]:
         raise _rejected(situation, "IllegalAction", f"{action} is not legal for {named[:60]!r}")
-    fields = {f.alias or name for name, f in type(arguments).model_fields.items()}
-    stripped = sorted(storable(n)[:64] for n in given if n not in {*fields, CONFIDENCE})
+    taken = _schema(situation, action, legal[action])["properties"]
+    stripped = sorted(storable(n)[:64] for n in given if n not in taken)
     proposal = ProposalRecord(
         action=action,
         arguments=canonical_json(arguments.to_json()),
@@ -141,6 +144,8 @@ def is_still_legal(situation: Situation, intent: Intent) -> bool:
         case SearchArguments() as arguments:
             names = {r.name for r in situation.task.spec.source_refs}
             return arguments.question_id in legal and arguments.source_name in names
+        case ReadArguments() as arguments:
+            return arguments in _readings(situation, arguments.question_id)
     return intent.question_id in legal
 
 
@@ -185,7 +190,8 @@ def _arguments(situation: Situation, action: ActionName, given: dict[str, Any]) 
         if action is ActionName.ASK:
             return _asked(situation, AskArguments.model_validate(given))
         if action is not ActionName.SEARCH:
-            return QuestionArguments.model_validate(given)
+            named = QuestionArguments.model_validate(given)
+            return _reading(situation, named) if action is ActionName.READ else named
         search = SearchArguments.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
@@ -199,6 +205,20 @@ def _arguments(situation: Situation, action: ActionName, given: dict[str, Any]) 
     if names_address(search.query):
         raise _rejected(situation, "IllegalAction", "a query is words to look for, and no address")
     return search.model_copy(update={"query": " ".join(search.query.split())})
+
+
+def _reading(situation: Situation, named: QuestionArguments) -> Arguments:
+    """Return the hit that a question's next `Read` is for: a model names no address."""
+    return next(iter(_readings(situation, named.question_id)), named)
+
+
+def _readings(situation: Situation, question_id: str) -> tuple[ReadArguments, ...]:
+    return tuple(
+        ReadArguments(question_id=question_id, source_name=hit.source_name, locator=hit.locator)
+        for view in situation.assessment.questions
+        if view.question.id == question_id
+        for hit in view.unread
+    )
 
 
 def _asked(situation: Situation, asked: AskArguments) -> AskArguments:

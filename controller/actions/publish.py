@@ -41,7 +41,7 @@ MARKDOWN_FILE = "report.md"
 
 async def draft(context: Context, _: DraftArguments) -> Found:
     """Make statements of the verified facts."""
-    statements = template_draft(context.findings)
+    statements = template_draft(context.findings, context.language)
     return Found(summary=f"{len(statements)} statements", statements=statements)
 
 

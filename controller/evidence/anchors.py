@@ -243,6 +243,16 @@ def numbers_in(text: str) -> Iterator[tuple[int, int, str]]:
             yield start, match.end(group), next(_quantity(match)).value.removesuffix("%")
 
 
+def measure_at_start(text: str) -> tuple[tuple[HardToken, ...], int] | None:
+    """Return the measure that a normalised text begins with, as `measures_in`, and its end."""
+    match = _HARD.match(text)
+    if match is None or match["address"]:
+        return None
+    if match["date"]:
+        return (HardToken(HardKind.DATE, _date(match)),), match.end()
+    return tuple(_quantity(match)), match.end()
+
+
 def measures_in(text: str) -> Iterator[tuple[HardToken, ...]]:
     """Yield the numbers, percentages and dates of a normalised text, a number with its unit."""
     for match in _HARD.finditer(text):

@@ -74,7 +74,8 @@ class _Auditor:
         self._facts = {fact.id: fact for fact in findings.facts}
         self._texts = {question.id: question.text for question in findings.questions}
         self._references = {reference.number: reference for reference in report.references}
-        self._drafted = {(s.question_id, s.text, s.fact_ids): s for s in statements_of(findings)}
+        drafted = statements_of(findings, language)
+        self._drafted = {(s.question_id, s.text, s.fact_ids): s for s in drafted}
         self._again = build_report(findings, _summary(report, language))
 
     def statements(self) -> Iterator[Discrepancy]:

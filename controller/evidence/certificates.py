@@ -26,6 +26,7 @@ from controller.api.records import (
     SearchStatus,
     TermWeight,
 )
+from controller.evidence.disagreements import is_contested
 from controller.evidence.findings import Findings
 from controller.evidence.hits import (
     bars_absence,
@@ -56,8 +57,9 @@ def conclude(
 ) -> Answer:
     """Return the answer that the records give to a question.
 
-    `Answered` needs a verified fact and `min_origins` distinct origins. `NotFound` needs, of each
-    source: no verified fact, `MIN_QUERIES` different queries, every search complete, every hit
+    `Answered` needs a verified fact and `min_origins` distinct origins; its reason is `Contested`
+    where the sources disagree so that code can prefer none. `NotFound` needs, of each source: no
+    verified fact, `MIN_QUERIES` different queries, every search complete, every hit
     read, and terms that no passage contains: a key term of the question, or, where it has none,
     all of its content terms. A question whose words are there and whose quotes were all rejected is
     not proven absent; it may only be worded otherwise than its answer. All else is `Unresolved`,
@@ -81,10 +83,11 @@ def conclude(
     if facts:
         origins = distinct_origins(facts, findings.evidence)
         enough = origins >= min_origins
+        contested = enough and is_contested(findings, question, language)
         return Answer(
             question_id=question.id,
             state=QuestionState.ANSWERED if enough else QuestionState.UNRESOLVED,
-            reason=None if enough else AnswerReason.TOO_FEW_ORIGINS,
+            reason=_answer_reason(is_enough=enough, is_contested=contested),
             fact_ids=tuple(fact.id for fact in facts[:_MAX_FACTS]),
             origins=origins,
         )
@@ -119,6 +122,12 @@ def conclude(
         origins=0,
         certificate=certificate,
     )
+
+
+def _answer_reason(*, is_enough: bool, is_contested: bool) -> AnswerReason | None:
+    if not is_enough:
+        return AnswerReason.TOO_FEW_ORIGINS
+    return AnswerReason.CONTESTED if is_contested else None
 
 
 def _unresolved(question: Question, reason: AnswerReason) -> Answer:

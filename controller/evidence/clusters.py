@@ -17,6 +17,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from controller.api.records import Document, Evidence
+from controller.evidence.components import Components
 from controller.evidence.minhash import PERMUTATIONS, least_elements, similarity
 
 NEAR_DUPLICATE: Final = Fraction(4, 5)
@@ -68,7 +69,7 @@ def _voice(document: Document) -> _Voice:
 @lru_cache(maxsize=64)
 def _clusters(voices: tuple[_Voice, ...]) -> tuple[tuple[str, int], ...]:
     """Return the clusters of documents; the same ones are asked for at every step of a run."""
-    components = _Components(len(voices))
+    components = Components(len(voices))
     holders: dict[object, list[int]] = {}
     for at, voice in enumerate(voices):
         for key in voice.keys:
@@ -105,21 +106,3 @@ def _bands(signature: str) -> Iterator[tuple[int, tuple[int, ...]]]:
     elements = least_elements(signature)
     for start, end in pairwise(_EDGES):
         yield start, elements[start:end]
-
-
-class _Components:
-    """Connected components of numbers from 0 on."""
-
-    def __init__(self, count: int) -> None:
-        self._parents = list(range(count))
-
-    def root(self, at: int) -> int:
-        """Return the least number of a number's component."""
-        while self._parents[at] != at:
-            self._parents[at] = at = self._parents[self._parents[at]]
-        return at
-
-    def join(self, one: int, other: int) -> None:
-        """Make the components of two numbers one."""
-        low, high = sorted((self.root(one), self.root(other)))
-        self._parents[high] = low

@@ -13,6 +13,7 @@ from controller.api.base import format_time
 from controller.api.model_call import usd
 from controller.api.records import AnswerReason, QuestionState
 from controller.evidence.markdown_changes import render_changes
+from controller.evidence.markdown_disagreements import said_values
 from controller.evidence.markdown_findings import (
     BELOW,
     kind_of,
@@ -24,6 +25,7 @@ from controller.evidence.markdown_findings import (
     state_of,
 )
 from controller.evidence.markdown_text import LINE_BREAK, count, escape, table
+from controller.evidence.report_disagreements import Ruling
 from controller.evidence.report_format import (
     MONEY_BUDGET,
     BudgetUse,
@@ -125,9 +127,11 @@ def _short_answer(question: ReportQuestion) -> str:
         return "no source says it"
     if question.state is not QuestionState.ANSWERED or not question.statements:
         return "not known"
+    if question.reason is AnswerReason.CONTESTED:
+        contested = [d for d in question.disagreements or () if d.ruling is Ruling.CONTESTED]
+        return "; ".join(map(said_values, contested)) or "quoted below"
     best = question.statements[0]
-    whole = len(best.text) <= _SHORT_ANSWER and not LINE_BREAK.search(best.text)
-    if question.reason is AnswerReason.CONTESTED or not whole:
+    if len(best.text) > _SHORT_ANSWER or LINE_BREAK.search(best.text):
         return "quoted below"
     return f"{escape(best.text)}{mark_of(best)} {markers(best)}"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from controller.api.records import AnswerReason, BlockKind, Certificate, Lines, QuestionState
+from controller.evidence.markdown_disagreements import render_disagreement
 from controller.evidence.markdown_text import LINE_BREAK, count, escape, fenced, table
 from controller.evidence.report_format import (
     Report,
@@ -42,6 +43,9 @@ def render_findings(report: Report) -> Iterator[str]:
         yield f"### {number}. {escape(question.text)}"
         yield ""
         yield _verdict(question)
+        for disagreement in question.disagreements or ():
+            yield ""
+            yield from render_disagreement(disagreement)
         for statement in question.statements:
             yield ""
             yield from _said(statement, references)

@@ -32,6 +32,11 @@ class References:
             soft_unchecked=True if self._support.is_soft_unchecked(statement) else None,
         )
 
+    def numbers(self, citations: Iterable[Citation]) -> tuple[int, ...]:
+        """Return the numbers of those citations that a statement has named, the lowest first."""
+        places = {(citation.document_id, citation.spans) for citation in citations}
+        return tuple(number for place, number in self._numbers.items() if place in places)
+
     def _number(self, citation: Citation) -> int:
         key = (citation.document_id, citation.spans)
         if key not in self._numbers:

@@ -26,6 +26,7 @@ from controller.api.task import HandOff, Quality
 from controller.evidence.changes import changes_of
 from controller.evidence.draft import statements_of
 from controller.evidence.findings import Findings, standing
+from controller.evidence.juxtaposition import juxtaposed
 from controller.evidence.markdown import render
 from controller.evidence.missing import GO_ON, missing_answers
 from controller.evidence.references import References
@@ -81,17 +82,17 @@ def report_digest(findings: Findings, language: str = "en") -> str:
     No time, usage or ending is in it, so that it stays the same until something else is said.
     """
     support = Support(findings, language)
-    published = _published(findings, support)
+    published = _published(findings, support, language)
     return _digest(findings, support, published, _closing_summary(findings, support))
 
 
 def published_statements(findings: Findings, language: str = "en") -> tuple[Statement, ...]:
     """Return the drafted statements that their citations support, in the order of questions."""
-    return _published(findings, Support(findings, language))
+    return _published(findings, Support(findings, language), language)
 
 
-def _published(findings: Findings, support: Support) -> tuple[Statement, ...]:
-    statements = [s for s in statements_of(findings) if support.is_supported(s)]
+def _published(findings: Findings, support: Support, language: str) -> tuple[Statement, ...]:
+    statements = [s for s in statements_of(findings, language) if support.is_supported(s)]
     return tuple(
         statement
         for question in findings.questions
@@ -149,7 +150,7 @@ def build_report(
     statements go first, then certificates, and `omitted` says how many of each.
     """
     support = Support(findings, run.language)
-    statements = _published(findings, support)
+    statements = _published(findings, support, run.language)
     ranked = _by_rank(statements)
     certificates = sum(_certificate(findings, q) is not None for q in findings.questions)
     summary = _closing_summary(findings, support)
@@ -273,6 +274,7 @@ def _question(
     references: References,
 ) -> ReportQuestion:
     state, reason = standing(findings, question)
+    said = tuple(references.stated(s) for s in statements if s.question_id == question.id)
     return ReportQuestion(
         id=question.id,
         text=question.text,
@@ -280,8 +282,9 @@ def _question(
         reason=reason,
         origins=distinct_origins(findings.verified(question.id), findings.evidence),
         steps=run.question_steps.get(question.id, 0),
-        statements=tuple(references.stated(s) for s in statements if s.question_id == question.id),
+        statements=said,
         certificate=_certificate(findings, question),
+        disagreements=juxtaposed(findings, question, references, run.language) or None,
     )
 
 

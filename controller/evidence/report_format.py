@@ -45,6 +45,7 @@ from controller.api.records import (
 )
 from controller.api.task import HandOff, Quality
 from controller.evidence.report_changes import ReportChanges
+from controller.evidence.report_disagreements import ReportDisagreement
 
 FORMAT_VERSION: Final = 1
 """The version of this format; it grows when a field changes its meaning or goes away."""
@@ -143,6 +144,15 @@ class ReportQuestion(ApiModel):
             "Checked statement by statement.",
         ),
     ] = ()
+    disagreements: Annotated[
+        tuple[ReportDisagreement, ...] | None,
+        Field(max_length=16),
+        _described(
+            "Present where verified facts give one thing different values: which, and what is made "
+            "of it.",
+            CHECKED_COMPUTED,
+        ),
+    ] = None
     certificate: Annotated[
         Certificate | None,
         _described("The proof that the sources have no answer.", CHECKED_COMPUTED),

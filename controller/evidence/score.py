@@ -76,7 +76,7 @@ def factors(findings: Findings, target_origins: int, language: str = "en") -> Fa
     statements both are 1 if every question is `NotFound` with a certificate, else 0.
     """
     covered = coverage(findings, target_origins)
-    statements = statements_of(findings)
+    statements = statements_of(findings, language)
     if not statements:
         proven = bool(findings.questions) and all(
             _is_certified(findings, question) for question in findings.questions

@@ -100,6 +100,19 @@ class Support:
         """Say whether a statement's citations together support it and none of them dangles."""
         return self.judge(statement).supported
 
+    def narrowed(self, statement: Statement) -> Statement:
+        """Return a statement with those of its facts alone that support it by themselves, if any.
+
+        So a draft cites nothing that is not needed, and another voice that suffices can only add to
+        the score.
+        """
+        alone = tuple(
+            fact_id
+            for fact_id in statement.fact_ids
+            if self.is_supported(statement.model_copy(update={"fact_ids": (fact_id,)}))
+        )
+        return statement.model_copy(update={"fact_ids": alone}) if alone else statement
+
     def judge(self, statement: Statement) -> Judgement:
         """Return what a statement's citations are worth.
 

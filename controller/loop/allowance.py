@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from controller.api.model_call import ModelTerms, Reservation, usd
 from controller.api.reasons import TERMINAL, ExitCode, TerminalReason
 from controller.api.step import ActionName, StepDecision
+from controller.evidence.draft import facts_to_word
 from controller.loop.accounting import cost
 from controller.loop.exchanges.summarize import GRACE_OUTPUT_TOKENS, GRACE_PROMPT_TOKENS
 from controller.loop.intents import Intent, SummarizeArguments
@@ -94,7 +95,8 @@ def closing_summary(situation: Situation, decision: StepDecision) -> Intent | No
     is_exhausted = ending is not None and TERMINAL[ending].exit_code is ExitCode.EXHAUSTED
     if not is_exhausted or ending is TerminalReason.DEADLINE_EXCEEDED:
         return None
-    has_facts = bool(situation.assessment.findings.verified())
+    findings, language = situation.assessment.findings, situation.task.spec.language
+    has_facts = bool(facts_to_word(findings, language))
     if reserve(situation) == Reserve() or not has_facts or situation.assessment.needs_approval:
         return None  # what was not approved is withheld
     arguments = SummarizeArguments(basis=situation.assessment.basis)

@@ -13,6 +13,7 @@ from typing import Final
 from controller.api.reasons import RunningReason, TerminalReason
 from controller.api.records import NoteKind
 from controller.api.step import ActionName, StepDecision, Verdict
+from controller.evidence.draft import facts_to_word
 from controller.loop.allowance import closing_summary, is_affordable
 from controller.loop.breakers import ending_of
 from controller.loop.failures import ErrorCount, Retry
@@ -79,7 +80,8 @@ def draft_intent(situation: Situation, decision: StepDecision) -> Intent:
     """
     arguments = DraftArguments(basis=situation.assessment.basis)
     plain = Intent(ActionName.DRAFT, arguments, decision)
-    if not situation.assessment.goal_holds or not situation.assessment.findings.verified():
+    findings, language = situation.assessment.findings, situation.task.spec.language
+    if not situation.assessment.goal_holds or not facts_to_word(findings, language):
         return plain
     written = with_model(situation, plain)
     return written if is_affordable(situation, written) else plain

@@ -7,7 +7,7 @@ what lets a replay perform these actions again (docs/replay.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from controller.api.records import (
@@ -23,7 +23,7 @@ from controller.evidence.draft import template_draft
 from controller.evidence.queries import first_query, passage_terms, plan_questions, refinements
 from controller.evidence.support import question_weights
 from controller.evidence.verification import Candidate, verify_fact
-from controller.evidence.windows import Ranked, best_windows
+from controller.evidence.windows import Ranked, Window, best_windows
 from controller.loop.assessment import concluded
 from controller.loop.found import Found
 from controller.loop.intents import (
@@ -38,7 +38,7 @@ from controller.loop.rounds import opening
 from controller.loop.situation import Situation
 
 QUOTES_PER_QUESTION: Final = 3
-"""How many windows an `Extract` offers to the verifier."""
+"""How many windows of all sources an `Extract` offers to the verifier."""
 
 SCORE_SHARE_PERCENT: Final = 78
 """A window that scores less than this share of the best one is not offered: it would only follow
@@ -68,9 +68,7 @@ def extract(situation: Situation, arguments: QuestionArguments) -> Found:
     question = _question(situation, arguments.question_id)
     weights = _weights(situation, question.id)
     ranked = tuple(_ranked(situation, question))
-    windows = best_windows(
-        question.text, ranked, weights, QUOTES_PER_QUESTION, _language(situation)
-    )
+    windows = _windows(situation, question, ranked, weights)
     least = max((w.score for w in windows), default=0) * SCORE_SHARE_PERCENT // 100
     facts = tuple(
         verify_fact(
@@ -91,6 +89,31 @@ def extract(situation: Situation, arguments: QuestionArguments) -> Found:
             question_id=question.id, facts=_distinct(facts), document_ids=tuple(documents)[:64]
         ),
     )
+
+
+def _windows(
+    situation: Situation, question: Question, ranked: Sequence[Ranked], weights: Mapping[str, int]
+) -> tuple[Window, ...]:
+    """Return the best windows of all sources, and the best one of each source beside them.
+
+    What two sources say alike is passed over as a repetition. But that another source says the
+    same corroborates an answer, and that it says something else contests it.
+    """
+    language = _language(situation)
+    evidence = situation.assessment.findings.evidence
+    sources = {e.document.id: e.document.source_name for e in evidence}
+    by_source: dict[str, list[Ranked]] = {}
+    for passage in ranked:
+        by_source.setdefault(sources[passage.document_id], []).append(passage)
+    offered = (
+        *best_windows(question.text, ranked, weights, QUOTES_PER_QUESTION, language),
+        *(
+            w
+            for r in by_source.values()
+            for w in best_windows(question.text, r, weights, 1, language)
+        ),
+    )
+    return tuple({(w.document_id, w.start, w.end): w for w in offered}.values())
 
 
 def refine(situation: Situation, arguments: QuestionArguments) -> Found:
@@ -118,7 +141,7 @@ def conclude(situation: Situation, arguments: QuestionArguments) -> Found:
 
 def draft(situation: Situation) -> Found:
     """Make statements of the verified facts."""
-    statements = template_draft(situation.assessment.findings)
+    statements = template_draft(situation.assessment.findings, _language(situation))
     return Found(summary=f"{len(statements)} statements", statements=statements)
 
 

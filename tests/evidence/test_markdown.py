@@ -82,8 +82,8 @@ def golden_findings() -> Findings:
     voices = (
         *(
             evidence_of(
-                f"file:release-{number}.txt",
-                f"Release {number}",
+                f"file:notes-{number}.txt",
+                f"Notes of operator {number}",
                 [
                     (
                         BlockKind.ITEM,
@@ -91,7 +91,7 @@ def golden_findings() -> Findings:
                         f"The default of SETTING_0 is {number}0 requests.",
                     )
                 ],
-                origin=f"release-{number}",
+                origin=f"operator-{number}",
             )
             for number in (1, 2)
         ),

@@ -27,7 +27,7 @@ from controller.evidence.discrepancies import AuditRule
 from controller.evidence.score import factors, percent
 from controller.evidence.verification import Candidate, verify_fact
 from tests.evidence.samples import evidence_of
-from tests.evidence.test_score import Standing, findings_of
+from tests.evidence.standings import Standing, findings_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "verification.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"^```yaml example: (.+?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

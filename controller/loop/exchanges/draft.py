@@ -10,9 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from controller.api.records import Fact, QuestionState, Statement
+from controller.api.records import Fact, Statement
 from controller.api.step import ActionName
-from controller.evidence.draft import MAX_FACTS_PER_STATEMENT, MAX_STATEMENTS, template_draft
+from controller.evidence.draft import (
+    MAX_FACTS_PER_STATEMENT,
+    MAX_STATEMENTS,
+    facts_to_word,
+    template_draft,
+)
 from controller.evidence.findings import Findings
 from controller.evidence.predicates import only_repeats
 from controller.evidence.score import score
@@ -35,7 +40,7 @@ MAX_SENTENCE: Final = 2000
 
 def draft_request(situation: Situation, _: DraftArguments, capacity: Capacity) -> ModelRequest:
     """Ask for the answers in sentences, from as many verified facts as fit."""
-    facts = _facts(situation.assessment.findings)
+    facts = _facts(situation.assessment.findings, situation.task.spec.language)
     request = _request(situation, capacity, facts)
     while len(facts) > 1 and not capacity.fits(request):
         facts = facts[: len(facts) * 3 // 4]
@@ -50,9 +55,10 @@ def drafted(situation: Situation, _: DraftArguments, answered: Answered) -> Foun
         ModelMistakeError: the answer is not what was asked for.
     """
     findings, spec = situation.assessment.findings, situation.task.spec
-    template = template_draft(findings)
+    template = template_draft(findings, spec.language)
     proposed = parsed(Sentences, answered.reply).sentences[: len(template) + MAX_FACTS]
-    held = supported(proposed, _facts(findings), findings, spec.language)
+    facts = _facts(findings, spec.language)
+    held = supported(proposed, facts, findings, spec.language)
     written = _completed(findings, held, template)
     scores = [
         score(replace(findings, statements=draft), spec.goal.target_origins, spec.language).quality
@@ -72,13 +78,14 @@ def supported(
 ) -> tuple[Statement, ...]:
     """Return the sentences that the facts which they name support, each once.
 
-    A sentence that only repeats its question says nothing, and is left out.
+    Of its facts, those that support it alone are kept where there are such. A sentence that only
+    repeats its question says nothing, and is left out.
     """
     names = dict(zip(fact_texts(facts), facts, strict=True))
     asked = {question.id: question.text for question in findings.questions}
     support = Support(findings, language)
     held = (
-        statement
+        support.narrowed(statement)
         for item in proposed
         if (statement := _statement(item, names)) is not None
         and not only_repeats(asked[statement.question_id], statement.text, language)
@@ -104,12 +111,9 @@ def _request(situation: Situation, capacity: Capacity, facts: tuple[Fact, ...]) 
     )
 
 
-def _facts(findings: Findings) -> tuple[Fact, ...]:
+def _facts(findings: Findings, language: str) -> tuple[Fact, ...]:
     """Return the facts that a model is shown: of each question the best ones first."""
-    shown = (
-        q.id for q in findings.questions if findings.state(q.id) is not QuestionState.NOT_FOUND
-    )
-    return tuple(fact for i in shown for fact in findings.verified(i))[:MAX_FACTS]
+    return facts_to_word(findings, language)[:MAX_FACTS]
 
 
 def _statement(item: Sentence, facts: Mapping[str, Fact]) -> Statement | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from controller.api.records import Fact
+from controller.evidence.draft import facts_to_word
 from controller.loop.answers import Sentences, schema_of
 from controller.loop.capacity import Capacity
 from controller.loop.exchange import ModelRequest
@@ -29,7 +30,7 @@ def summary_request(
     situation: Situation, _: SummarizeArguments, capacity: Capacity
 ) -> ModelRequest:
     """Ask for a summary of the verified facts, as many as the reserve has room for."""
-    facts = situation.assessment.findings.verified()
+    facts = facts_to_word(situation.assessment.findings, situation.task.spec.language)
     request = _request(situation, facts)
     while facts and capacity.prompt_tokens(request) > _room(capacity):
         facts = facts[:-1]
@@ -44,8 +45,8 @@ def summarised(situation: Situation, _: SummarizeArguments, answered: Answered) 
         ModelMistakeError: the answer is not what was asked for.
     """
     proposed = parsed(Sentences, answered.reply).sentences[:MAX_SENTENCES]
-    findings = situation.assessment.findings
-    kept = supported(proposed, findings.verified(), findings, situation.task.spec.language)
+    findings, language = situation.assessment.findings, situation.task.spec.language
+    kept = supported(proposed, facts_to_word(findings, language), findings, language)
     return Found(summary=f"{len(kept)} of {len(proposed)} sentences hold", closing_summary=kept)
 
 

@@ -1,0 +1,1 @@
+"""Contradictions that were planted, and a manual that has none: what the loop makes of both."""

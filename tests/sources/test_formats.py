@@ -53,7 +53,7 @@ def test_no_header_makes_a_file_what_it_is_not(content_type: str, header: str) -
     assert read_file(BY_CONTENT[content_type], "a", header).content_type == content_type
 
 
-OPEN = {
+OPEN = (
     ("text/plain", "a.md", "text/markdown"),
     ("text/plain", "a.rst", "text/x-rst"),
     ("text/markdown; charset=utf-8", "a", "text/markdown"),
@@ -62,7 +62,7 @@ OPEN = {
     ("text/html", "a", "text/plain"),
     ("application/json", "a.json", "text/plain"),
     ("application/pdf", "a.pdf", "text/plain"),
-}
+)
 
 
 @pytest.mark.parametrize(("header", "path", "content_type"), OPEN)

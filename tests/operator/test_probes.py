@@ -30,7 +30,7 @@ from controller.inventory import SeenTask, TaskEvent
 from controller.metrics import Metrics
 from controller.models.scripted import silent_model
 from controller.ports import Source, TaskKey
-from controller.settings import Settings
+from controller.settings import DEFAULT_WORKERS, Settings
 from controller.store.kubernetes import KubernetesStore
 from controller.store.rights import RIGHTS
 from tests.controlplane.plane import ControlPlane
@@ -238,7 +238,7 @@ def test_the_metrics_of_a_run_are_served(operator: Operator, cluster: Cluster) -
     steps = sum(n for key, n in values.items() if key[0] == "fixpoint_steps_total")
     assert steps == len(cluster.items("rstep"))
     assert values["fixpoint_reconcile_duration_seconds_count",] >= steps
-    assert values["fixpoint_workers", "tasks"] == 8
+    assert values["fixpoint_workers", "tasks"] == DEFAULT_WORKERS
     assert values["process_resident_memory_bytes",] > 0
     assert cluster.namespace not in page
 

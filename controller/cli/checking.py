@@ -47,11 +47,13 @@ class Tally:
 class Checked:
     """What a check brought; `lies` is empty if the report says nothing but what was recorded.
 
-    `tally` is None where the report could not be read, or the journal not be folded.
+    `tally` is None where the report could not be read, or the journal not be folded; `report`
+    where it could not be read.
     """
 
     lies: tuple[str, ...]
     tally: Tally | None = None
+    report: Report | None = None
 
 
 def check_report(
@@ -65,9 +67,10 @@ def check_report(
     try:
         state = _published_state(task, steps)
     except JournalError as error:
-        return Checked((f"the journal: {error} ({error.error_class})",))
+        return Checked((f"the journal: {error} ({error.error_class})",), report=report)
     if state is None:
-        return Checked(("the journal: it records no publication of this report",))
+        lie = "the journal: it records no publication of this report"
+        return Checked((lie,), report=report)
     assessment = assess(task.spec, state)
     findings = assessment.findings
     target, language = task.spec.goal.target_origins, task.spec.language
@@ -77,7 +80,7 @@ def check_report(
         *_bound(report, stored, state),
         *_withheld(report, assessment),
     )
-    return Checked(lies, _tally(report, findings, state, target, language))
+    return Checked(lies, _tally(report, findings, state, target, language), report)
 
 
 def _published_state(task: ResearchTask, steps: Sequence[ResearchStep]) -> RunState | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import yaml
 
@@ -17,6 +17,16 @@ from controller.ports import TaskKey, TaskStore
 from controller.store.local import LocalStore
 
 DEFAULT_NAMESPACE: Final = "default"
+
+
+class HomeStore(TaskStore, Protocol):
+    """A store that has the ConfigMaps of corpora as well: both homes' have."""
+
+    async def load_config_maps(
+        self, namespace: str, wanted: Sequence[str]
+    ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
+        """Return the texts of ConfigMaps by name and key, and the names of those missing."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ def open_local(path: Path) -> LocalStore:
 
 
 @asynccontextmanager
-async def open_home(home: Home) -> AsyncIterator[TaskStore]:
+async def open_home(home: Home) -> AsyncIterator[HomeStore]:
     """Open the store of a home for reading, and close it at the end.
 
     Raises:

@@ -148,6 +148,27 @@ def recheck(certificate: Certificate, searches: Iterable[SearchRecord]) -> tuple
     )
 
 
+def changed_corpora(certificate: Certificate, searches: Iterable[SearchRecord]) -> tuple[str, ...]:
+    """Return which corpora hold something else than a certificate was made of, a line each."""
+    return tuple(_corpus_differences(certificate, searches))
+
+
+def against_absence(certificate: Certificate, searches: Sequence[SearchRecord]) -> tuple[str, ...]:
+    """Return what speaks against an absence in corpora as they are now, a line each.
+
+    Of a corpus that has changed, other numbers of documents and hits say nothing: a term that was
+    absent and occurs now does, and a query that was not run again to its end.
+    """
+    again = {(s.source_name, s.query): s for s in searches}
+    missed = (
+        f"{query.source_name}: query {query.text!r} was not run to its end"
+        for query in certificate.queries
+        if (search := again.get((query.source_name, query.text))) is None
+        or search.status is not SearchStatus.COMPLETE
+    )
+    return (*missed, *_term_differences(certificate, searches))
+
+
 def _searches(findings: Findings, question_id: str, source_name: str) -> tuple[SearchRecord, ...]:
     """Return a source's searches for a question, one a query, over its newest known state."""
     newest: dict[str, SearchRecord] = {}

@@ -345,10 +345,10 @@ LONG = document([content(["words " * 12] * 50) for _ in range(40)])
 BOMBS: dict[str, tuple[bytes, Limits, DocumentFault]] = {
     "a processor's time": (
         compressed(ENDLESS),
-        Limits(processor_seconds=1),
+        Limits(processor_seconds=1, memory=8 * 2**30),
         DocumentFault.TOO_LARGE,
     ),
-    "time": (compressed(ENDLESS), Limits(seconds=1), DocumentFault.TOO_LARGE),
+    "time": (compressed(ENDLESS), Limits(seconds=1, memory=8 * 2**30), DocumentFault.TOO_LARGE),
     "memory": (
         compressed(b" " * (400 * 2**20)),
         Limits(memory=200 * 2**20),
